@@ -1,0 +1,213 @@
+package analysis
+
+import "time"
+
+// Observations are everything that the judge may use for one window. Times are by
+// the clock of whoever observed them and are never shifted.
+type Observations struct {
+	Service  Service
+	Deploy   Deploy
+	From, To time.Time // the window, half-open
+	// At is the moment up to which evidence had been read; it decides what is
+	// still awaited. It is data, not a clock.
+	At        time.Time
+	Revision  int
+	SealedAt  time.Time // zero while not sealed
+	Neighbors []Deploy  // deploys of the same service whose windows touch this one, without it
+	Steps     []Step
+	Groups    []GroupSettings // what the load balancer itself said of its target groups, newest last
+	Cells     []Cell
+	Requests  []Request // failures and slow outliers, one by one; also counted in Cells
+	Known     []KnownRequests
+	Probes    []ProbeRequest
+	Handled   []HandledRequest
+	States    []StateSample
+	Runs      []Run
+	Objects   []Object
+	Counts    []RuleCount
+}
+
+// Deploy is one change rolled over the targets of a service.
+type Deploy struct {
+	ID            string     `json:"id"`
+	Service       string     `json:"service"`
+	Kind          DeployKind `json:"kind"`
+	VersionBefore string     `json:"version_before"`
+	VersionAfter  string     `json:"version_after"`
+	RollbackOf    string     `json:"rollback_of"`
+	Environment   string     `json:"environment"`
+	Actor         string     `json:"actor"`
+	URL           string     `json:"url"`
+	Source        string     `json:"source"` // who told us
+	StartedAt     time.Time  `json:"started_at"`
+	ReportedAt    time.Time  `json:"reported_at"` // zero until reported
+	Result        string     `json:"result"`      // succeeded, failed, cancelled, or empty
+}
+
+// Step is something that happened at a moment in a deploy.
+type Step struct {
+	Deploy   string // id; empty where the source does not know of deploys
+	Kind     StepKind
+	At       time.Time
+	Target   string // name; empty where it concerns the whole deploy
+	Source   string
+	Inferred bool   // seen by us rather than told to us
+	Clock    string // whose clock At is by, where it is not the source's own
+}
+
+// GroupSettings are a target group's settings as its load balancer told them.
+type GroupSettings struct {
+	LoadBalancer, TargetGroup string
+	ARN                       string
+	At                        time.Time
+	Health                    HealthCheck
+	DeregistrationDelay       time.Duration
+}
+
+// Cell counts the requests of one second in one access log that agree in all of
+// its key fields. Second is the Unix second in which they started.
+type Cell struct {
+	CellKey
+	Count   int
+	Latency *Histogram // microseconds; only for outcome ok without WebSockets, else nil
+	First   time.Time  // earliest start in the cell, to the microsecond
+	Last    time.Time  // latest end in the cell
+}
+
+// CellKey is what requests of one cell share.
+type CellKey struct {
+	Second       int64
+	Source       string // access log's name
+	Node         string // load-balancer node's address; empty where the log has none
+	TargetGroup  string
+	Target       string // name; empty where no target was chosen
+	Class        Class
+	Outcome      Outcome
+	Route        string
+	Status       int // what the client got
+	TargetStatus int // what the target answered; 0: it did not answer
+}
+
+// Request is one request as an access log saw it.
+type Request struct {
+	CellKey     // Second is the second of Start, or of End where Start is not known
+	Start, End  time.Time
+	Duration    time.Duration
+	Method, URL string
+	Client      string
+	UserAgent   string
+	ProbeRun    string // for a known probe: run and sequence number from its id
+	ProbeSeq    int
+	Connected   bool // a connection to the target was made (the log gives a processing time ≥ 0)
+	WebSocket   bool
+	ErrorReason string
+	Object      string // key of the object it stood in
+	Line        int    // 1-based line in that object
+}
+
+// KnownRequests are the sequence numbers of one probe run that were found in one
+// access log, per load-balancer node.
+type KnownRequests struct {
+	Source, Node, Run string
+	Seqs              []uint32 // ascending
+}
+
+// ProbeRequest is one request that we sent, by the prober's clock.
+type ProbeRequest struct {
+	Source  string // probe's or record file's name in the configuration
+	Probe   string
+	Class   Class
+	Run     string
+	Seq     int
+	Sent    time.Time
+	Done    time.Time
+	Status  int // 0: none came
+	Outcome Outcome
+	Target  string // where the answer itself named it, else empty
+	Error   string
+	// OutOfService: the body was the deliberate drain answer.
+	OutOfService bool
+}
+
+// HandledRequest is one probe request as the application that handled it logged it.
+type HandledRequest struct {
+	Source string // application log's name
+	Target string
+	Run    string
+	Seq    int
+	At     time.Time
+	Status int  // 0 where the line had none
+	Begun  bool // the line says received, not answered
+}
+
+// StateSample is what one poll said of one target.
+type StateSample struct {
+	Source      string
+	TargetGroup string
+	Target      string
+	At          time.Time
+	State       TargetState
+	Reason      string
+}
+
+// Run is one attempt of a collector to observe a span of time.
+type Run struct {
+	Source   string    // name in the configuration
+	Kind     string    // what sort of collector: elbv2, alb, file, probe, …
+	From, To time.Time // span whose evidence it fetched or failed to fetch
+	At       time.Time // when it ended
+	Rows     int
+	Code     string // empty when it succeeded, else a stable word: throttled, forbidden, not_found, bad_reply, unreachable, error
+	Error    string // empty when it succeeded
+}
+
+// Object is one log object (or stretch of a followed file) and what came of it.
+type Object struct {
+	Source     string
+	Node       string // load-balancer node's address, where the name gives it
+	Key        string
+	From, To   time.Time // span of time it should hold by its name; zero From where unknown
+	Lines      int
+	Understood int
+	SetAside   int
+	Partial    bool   // cut short; whole lines before the cut were kept
+	Error      string // empty unless it could not be read
+}
+
+// ObjectBatch is everything that one log object held, stored in one transaction.
+type ObjectBatch struct {
+	Object
+	Cells    []Cell
+	Requests []Request
+	Known    []KnownRequests
+	Lines    []SetAsideLine // lines that were not understood
+}
+
+// SetAsideLine is a log line that was not understood. Nothing of it is lost.
+type SetAsideLine struct {
+	Line   int    // 1-based
+	Offset int64  // of its first byte, in the uncompressed object
+	Reason string // stable word
+	Detail string
+	Kind   string // what the line seems to be: alb, classic_elb, nlb, unknown
+	Raw    []byte
+}
+
+// AppBatch is what one read of an application log brought, stored with the position
+// after it in one transaction.
+type AppBatch struct {
+	Run
+	File     string // the file (or stream) that was read
+	Position []byte // where the next read goes on; opaque to the store
+	Handled  []HandledRequest
+	Steps    []Step
+	Counts   []RuleCount
+}
+
+// RuleCount says how many lines a log rule was tried on, and how many it matched,
+// in one minute.
+type RuleCount struct {
+	Source, Rule   string
+	Minute         time.Time
+	Lines, Matched int
+}
