@@ -14,15 +14,29 @@ import (
 // 64 buckets per power of two, so a value read back differs from the true one by
 // at most 1/128 (0.79 %). Quantiles are by nearest rank. The zero value is empty
 // and ready to use.
+//
+// It takes the cheapest of three forms. A cell of one second uses few buckets, so
+// they stand in a short sorted list; a busy one counts in an array; and one that
+// was read back stays as it was encoded until something is added to it, since
+// most are only ever merged into another. Reading never changes the form, so any
+// number of readers may share one.
 type Histogram struct {
-	counts map[uint16]uint32 // few buckets are in use: a cell is one second of one kind
+	few    []bin    // ascending by bucket; at most fewBuckets
+	counts []uint32 // by bucket; nil until more than fewBuckets are in use
+	packed []byte   // encoded pairs; nil in the other two forms
 	n      int
 	max    int64 // exact
+}
+
+type bin struct {
+	bucket uint16
+	count  uint32
 }
 
 const (
 	subBucketBits = 6
 	linearLimit   = 1 << (subBucketBits + 1)
+	fewBuckets    = 48
 )
 
 // HistogramError is the largest relative error of a value read from a [Histogram].
@@ -46,33 +60,136 @@ func bucketMid(b uint16) int64 {
 	return low + (int64(1)<<shift-1)/2
 }
 
+// bucketLimit is one more than the highest bucket that a value can have.
+var bucketLimit = int(bucketOf(math.MaxInt64)) + 1
+
 // Add records one value; negative values count as 0.
 func (h *Histogram) Add(v int64) { h.AddN(v, 1) }
 
 // AddN records the same value n times.
 func (h *Histogram) AddN(v int64, n int) {
-	if h.counts == nil {
-		h.counts = make(map[uint16]uint32, 4)
-	}
 	v = max(v, 0)
-	h.counts[bucketOf(v)] += uint32(n)
+	if h.packed != nil {
+		h.unpack()
+	}
+	h.add(bucketOf(v), uint32(n))
 	h.n += n
 	h.max = max(h.max, v)
 }
 
+// add counts n in a bucket of a histogram that is not packed.
+func (h *Histogram) add(bucket uint16, n uint32) {
+	if h.counts == nil {
+		at := len(h.few) // most often the highest so far
+		for at > 0 && h.few[at-1].bucket >= bucket {
+			at--
+		}
+		if at < len(h.few) && h.few[at].bucket == bucket {
+			h.few[at].count += n
+			return
+		}
+		if len(h.few) < fewBuckets {
+			h.few = slices.Insert(h.few, at, bin{bucket, n})
+			return
+		}
+		h.spread(bucket)
+	}
+	if int(bucket) >= len(h.counts) {
+		h.counts = append(h.counts, make([]uint32, int(bucket)+1-len(h.counts))...)
+	}
+	h.counts[bucket] += n
+}
+
+// spread changes from the list to the array, with room for at least one bucket.
+func (h *Histogram) spread(bucket uint16) {
+	top := bucket
+	if len(h.few) > 0 {
+		top = max(top, h.few[len(h.few)-1].bucket)
+	}
+	h.counts = make([]uint32, int(top)+1)
+	for _, b := range h.few {
+		h.counts[b.bucket] = b.count
+	}
+	h.few = nil
+}
+
+func (h *Histogram) unpack() {
+	packed := h.packed
+	h.packed = nil
+	h.addPacked(packed)
+}
+
+// addPacked counts encoded pairs. They were checked when they were decoded.
+func (h *Histogram) addPacked(packed []byte) {
+	bucket := 0
+	for len(packed) > 0 {
+		step, n := uvarint(packed)
+		packed = packed[n:]
+		count, n := uvarint(packed)
+		packed = packed[n:]
+		bucket += int(step)
+		if bucket < len(h.counts) {
+			h.counts[bucket] += uint32(count)
+		} else {
+			h.add(uint16(bucket), uint32(count))
+		}
+	}
+}
+
 // Merge adds everything that other holds. A nil other holds nothing.
 func (h *Histogram) Merge(other *Histogram) {
-	if other == nil || other.n == 0 {
+	if other.Count() == 0 {
 		return
 	}
-	if h.counts == nil {
-		h.counts = make(map[uint16]uint32, len(other.counts))
+	if h.packed != nil {
+		h.unpack()
 	}
-	for b, n := range other.counts {
-		h.counts[b] += n
+	if h.counts == nil && len(h.few)+other.buckets() > fewBuckets {
+		h.spread(0)
+	}
+	if other.packed != nil {
+		h.addPacked(other.packed)
+	} else {
+		other.each(func(b bin) bool { h.add(b.bucket, b.count); return true })
 	}
 	h.n += other.n
 	h.max = max(h.max, other.max)
+}
+
+// buckets is the number of buckets in use, or a little more than that.
+func (h *Histogram) buckets() int {
+	switch {
+	case h.packed != nil:
+		return len(h.packed) / 2
+	case h.counts != nil:
+		return len(h.counts)
+	}
+	return len(h.few)
+}
+
+// each yields the buckets in use, ascending, until yield returns false.
+func (h *Histogram) each(yield func(bin) bool) {
+	for _, b := range h.few {
+		if !yield(b) {
+			return
+		}
+	}
+	for bucket, count := range h.counts {
+		if count > 0 && !yield(bin{uint16(bucket), count}) {
+			return
+		}
+	}
+	bucket := 0
+	for packed := h.packed; len(packed) > 0; {
+		step, n := uvarint(packed)
+		packed = packed[n:]
+		count, n := uvarint(packed)
+		packed = packed[n:]
+		bucket += int(step)
+		if !yield(bin{uint16(bucket), uint32(count)}) {
+			return
+		}
+	}
 }
 
 // Count is the number of values recorded.
@@ -92,16 +209,16 @@ func (h *Histogram) Quantiles(shares ...float64) []int64 {
 	if h.Count() == 0 {
 		return nil
 	}
-	buckets := h.sorted()
 	values := make([]int64, len(shares))
 	seen, next := 0, 0
-	for _, b := range buckets {
-		seen += int(h.counts[b])
+	h.each(func(b bin) bool {
+		seen += int(b.count)
 		for next < len(shares) && seen >= nearestRank(shares[next], h.n) {
-			values[next] = min(bucketMid(b), h.max)
+			values[next] = min(bucketMid(b.bucket), h.max)
 			next++
 		}
-	}
+		return next < len(shares)
+	})
 	return values
 }
 
@@ -110,57 +227,98 @@ func nearestRank(share float64, n int) int {
 	return min(max(int(math.Ceil(share*float64(n)-1e-9)), 1), n)
 }
 
-func (h *Histogram) sorted() []uint16 {
-	buckets := make([]uint16, 0, len(h.counts))
-	for b := range h.counts {
-		buckets = append(buckets, b)
-	}
-	slices.Sort(buckets)
-	return buckets
-}
-
-// AppendBinary appends the encoded histogram: max, number of buckets, then pairs of
-// bucket distance and count, all unsigned varints.
+// AppendBinary appends the encoded histogram: max, number of values, length of what
+// follows in bytes, then pairs of bucket distance and count; all unsigned varints.
 func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 	b = binary.AppendUvarint(b, uint64(h.max))
-	b = binary.AppendUvarint(b, uint64(len(h.counts)))
-	previous := uint16(0)
-	for _, bucket := range h.sorted() {
-		b = binary.AppendUvarint(b, uint64(bucket-previous))
-		b = binary.AppendUvarint(b, uint64(h.counts[bucket]))
-		previous = bucket
+	b = binary.AppendUvarint(b, uint64(h.n))
+	if h.packed != nil {
+		b = binary.AppendUvarint(b, uint64(len(h.packed)))
+		return append(b, h.packed...), nil
 	}
+	size, previous := 0, uint16(0)
+	h.each(func(x bin) bool {
+		size += uvarintLen(uint64(x.bucket-previous)) + uvarintLen(uint64(x.count))
+		previous = x.bucket
+		return true
+	})
+	b = binary.AppendUvarint(b, uint64(size))
+	previous = 0
+	h.each(func(x bin) bool {
+		b = binary.AppendUvarint(b, uint64(x.bucket-previous))
+		b = binary.AppendUvarint(b, uint64(x.count))
+		previous = x.bucket
+		return true
+	})
 	return b, nil
 }
 
 var errHistogram = errors.New("histogram: cut short or not one")
 
-// DecodeHistogram reads what AppendBinary wrote and returns the bytes after it.
+// DecodeHistogram reads what AppendBinary wrote and returns the bytes after it. The
+// histogram keeps a part of b, which must not be changed afterwards.
 func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
-	next := func() (uint64, bool) {
-		v, n := binary.Uvarint(b)
-		if n <= 0 {
-			return 0, false
-		}
-		b = b[n:]
-		return v, true
+	h := new(Histogram)
+	rest, err := h.Decode(b)
+	if err != nil {
+		return nil, nil, err
 	}
-	top, ok := next()
-	size, ok2 := next()
-	if !ok || !ok2 || size > math.MaxUint16 || top > math.MaxInt64 {
-		return nil, nil, errHistogram
-	}
-	h := &Histogram{max: int64(top), counts: make(map[uint16]uint32, size)}
-	bucket := uint64(0)
-	for range size {
-		step, ok := next()
-		count, ok2 := next()
-		bucket += step
-		if !ok || !ok2 || bucket > math.MaxUint16 || count > math.MaxUint32 {
-			return nil, nil, errHistogram
-		}
-		h.counts[uint16(bucket)] = uint32(count)
-		h.n += int(count)
-	}
-	return h, b, nil
+	return h, rest, nil
 }
+
+// Decode makes h what AppendBinary wrote, as [DecodeHistogram] does, for callers
+// who keep many histograms in one slice.
+func (h *Histogram) Decode(b []byte) (rest []byte, err error) {
+	var head [3]uint64 // max, number of values, length of the pairs
+	for i := range head {
+		v, n := uvarint(b)
+		if n <= 0 {
+			return nil, errHistogram
+		}
+		head[i], b = v, b[n:]
+	}
+	if head[0] > math.MaxInt64 || head[1] > math.MaxInt64 || head[2] > uint64(len(b)) {
+		return nil, errHistogram
+	}
+	packed, rest := b[:head[2]:head[2]], b[head[2]:]
+	if !validPairs(packed, head[1]) {
+		return nil, errHistogram
+	}
+	*h = Histogram{packed: packed, n: int(head[1]), max: int64(head[0])}
+	return rest, nil
+}
+
+// validPairs reports whether the pairs are whole, name buckets that exist and count
+// n values, so that nothing needs to be checked when they are read.
+func validPairs(packed []byte, n uint64) bool {
+	bucket, sum := uint64(0), uint64(0)
+	for len(packed) > 0 {
+		step, size := uvarint(packed)
+		if size <= 0 {
+			return false
+		}
+		packed = packed[size:]
+		count, size := uvarint(packed)
+		if size <= 0 || step > math.MaxUint16 || count > math.MaxUint32 {
+			return false
+		}
+		packed = packed[size:]
+		bucket += step
+		sum += count
+		if bucket >= uint64(bucketLimit) {
+			return false
+		}
+	}
+	return sum == n
+}
+
+// uvarint is [binary.Uvarint] with the one-byte case, which is nearly every case,
+// cheap enough to be inlined.
+func uvarint(b []byte) (uint64, int) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), 1
+	}
+	return binary.Uvarint(b)
+}
+
+func uvarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }

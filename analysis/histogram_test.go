@@ -72,3 +72,84 @@ func BenchmarkHistogramAdd(b *testing.B) {
 		i += 37
 	}
 }
+
+// TestHistogramFormsAgree checks that a histogram reads the same whether it is a
+// short list, an array or as it was encoded, and that adding to any works.
+func TestHistogramFormsAgree(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	shares := []float64{0.01, 0.25, 0.5, 0.9, 0.99, 1}
+	for _, size := range []int{0, 1, 5, fewBuckets - 1, fewBuckets, fewBuckets + 1, 500} {
+		var plain, other, want Histogram
+		for i := range size {
+			v := int64(i*i*7) + random.Int64N(5)
+			plain.AddN(v, 2)
+			want.AddN(v, 2)
+			other.Add(v * 3)
+			want.Add(v * 3)
+		}
+		b, err := plain.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		decoded, _, err := DecodeHistogram(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := decoded.Quantiles(shares...), plain.Quantiles(shares...); !slices.Equal(got, want) {
+			t.Errorf("size %d: decoded %v, want %v", size, got, want)
+		}
+		if again, _ := decoded.AppendBinary(nil); !slices.Equal(again, b) {
+			t.Errorf("size %d: encoding a decoded histogram changed it", size)
+		}
+		var merged Histogram
+		merged.Merge(&other)
+		merged.Merge(decoded)
+		decoded.Merge(&other)
+		for name, got := range map[string]*Histogram{"merged from": &merged, "merged into": decoded} {
+			if got.Count() != want.Count() || got.Max() != want.Max() || !slices.Equal(got.Quantiles(shares...), want.Quantiles(shares...)) {
+				t.Errorf("size %d: a decoded one %s others: %v of %d, want %v of %d", size, name,
+					got.Quantiles(shares...), got.Count(), want.Quantiles(shares...), want.Count())
+			}
+		}
+	}
+}
+
+func TestDecodeHistogramRefusesDamage(t *testing.T) {
+	var h Histogram
+	for v := range int64(100) {
+		h.Add(v * 1000)
+	}
+	b, err := h.AppendBinary(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, damaged := range map[string][]byte{
+		"wrong number of values": append([]byte{b[0], b[1], b[2], b[3] + 1}, b[4:]...),
+		"bucket beyond the last": {0, 1, 4, 0xff, 0xff, 0x03, 1},
+		"pair cut in two":        {0, 1, 1, 5},
+	} {
+		if _, _, err := DecodeHistogram(damaged); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func BenchmarkHistogramMergeDecoded(b *testing.B) {
+	random := rand.New(rand.NewPCG(5, 6))
+	var cell Histogram
+	for range 250 { // a busy second of one target
+		cell.Add(int64(20_000 * math.Exp(random.NormFloat64()/2)))
+	}
+	encoded, err := cell.AppendBinary(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var total, decoded Histogram
+	for b.Loop() {
+		if _, err := decoded.Decode(encoded); err != nil {
+			b.Fatal(err)
+		}
+		total.Merge(&decoded)
+	}
+	b.ReportMetric(float64(len(encoded)), "B/cell")
+}
