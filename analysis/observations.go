@@ -170,6 +170,7 @@ type Object struct {
 	Lines      int
 	Understood int
 	SetAside   int
+	Unmatched  int    // of those understood: rows that the configured match leaves out; not counted in cells
 	Partial    bool   // cut short; whole lines before the cut were kept
 	Error      string // empty unless it could not be read
 }

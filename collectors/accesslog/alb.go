@@ -1,0 +1,349 @@
+package accesslog
+
+import (
+	"bytes"
+	"fmt"
+	"net/netip"
+)
+
+// Fields of an ALB access-log line, by position. AWS only ever appends.
+const (
+	albType = iota
+	albTime
+	albELB
+	albClient
+	albTarget
+	albRequestTime
+	albTargetTime
+	albResponseTime
+	albStatus
+	albTargetStatus
+	albReceived
+	albSent
+	albRequest
+	albAgent
+	albCipher
+	albTLS
+	albGroup
+	albTrace
+	albDomain
+	albCert
+	albRule
+	albCreated
+	albActions
+	albRedirect
+	albError
+	albTargetList
+	albStatusList
+	albClassification
+	albClassificationReason
+	albConnTrace
+	albHost
+	albURI
+	albTransform
+	albNode
+	albFields // how many there are
+
+	// albLeast is the number of fields that a line must have.
+	albLeast = albRequest + 1
+)
+
+// albNames are the documented names ("Access log entries", Elastic Load Balancing
+// user guide for Application Load Balancers).
+var albNames = [albFields]string{
+	"type", "time", "elb", "client:port", "target:port",
+	"request_processing_time", "target_processing_time", "response_processing_time",
+	"elb_status_code", "target_status_code", "received_bytes", "sent_bytes",
+	"request_line", "user_agent", "ssl_cipher", "ssl_protocol", "target_group_arn",
+	"trace_id", "domain_name", "chosen_cert_arn", "matched_rule_priority",
+	"request_creation_time", "actions_executed", "redirect_url", "error_reason",
+	"target:port_list", "target_status_code_list", "classification", "classification_reason",
+	"conn_trace_id", "transformed_host", "transformed_uri", "request_transform_status", "ip_address",
+}
+
+// albFormat parses ALB access-log lines. It keeps the fields of the last line, so
+// one value serves one goroutine.
+type albFormat struct{ fields albTokens }
+
+// albTokens are the fields of one line: at most albFields, whatever follows them
+// is ignored.
+type albTokens struct {
+	line []byte
+	at   [albFields]struct{ from, to uint32 }
+	n    int
+	open bool // the last field's closing quote is missing
+}
+
+// field is the i-th field without its quotes, as it stands; nil where the line
+// ends before it.
+func (t *albTokens) field(i int) []byte {
+	if i >= t.n {
+		return nil
+	}
+	return t.line[t.at[i].from:t.at[i].to:t.at[i].to]
+}
+
+// value is the i-th field, or nil where it is missing, empty or "-".
+func (t *albTokens) value(i int) []byte {
+	if b := t.field(i); len(b) > 1 || len(b) == 1 && b[0] != '-' {
+		return b
+	}
+	return nil
+}
+
+// split cuts a line into its fields. Fields are separated by spaces; each may be
+// quoted or bare. A closing quote ends a field even where no space follows it
+// (lines with `"-"1` are in circulation), except in the two fields whose text is
+// the client's.
+func (t *albTokens) split(line []byte) {
+	t.line, t.n, t.open = line, 0, false
+	i := 0
+	for t.n < albFields {
+		for i < len(line) && line[i] == ' ' {
+			i++
+		}
+		if i >= len(line) {
+			return
+		}
+		at := &t.at[t.n]
+		if line[i] != '"' {
+			end := bytes.IndexByte(line[i:], ' ')
+			if end < 0 {
+				end = len(line) - i
+			}
+			at.from, at.to = uint32(i), uint32(i+end)
+			i += end
+			t.n++
+			continue
+		}
+		i++
+		end := bytes.IndexByte(line[i:], '"')
+		if end < 0 {
+			t.open = true
+			at.from, at.to = uint32(i), uint32(len(line))
+			t.n++
+			return
+		}
+		if next := i + end + 1; end > 0 && line[next-2] == '\\' || next < len(line) && line[next] != ' ' {
+			end = closingQuote(line[i:], t.n == albRequest || t.n == albAgent)
+			if end < 0 {
+				t.open = true
+				end = len(line) - i
+			}
+		}
+		at.from, at.to = uint32(i), uint32(i+end)
+		i += end + 1
+		t.n++
+	}
+}
+
+// closingQuote finds the quote that ends a field: the first that no backslash
+// precedes, and, in text that a client sent, that a space or the line's end follows.
+// It answers -1 where there is none.
+func closingQuote(b []byte, clients bool) int {
+	first := -1
+	for i := 0; i < len(b); i++ {
+		next := bytes.IndexByte(b[i:], '"')
+		if next < 0 {
+			break
+		}
+		i += next
+		if i > 0 && b[i-1] == '\\' {
+			continue
+		}
+		if !clients || i+1 == len(b) || b[i+1] == ' ' {
+			return i
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	return first
+}
+
+func (f *albFormat) parse(line []byte, e *entry) (reject, bool) {
+	t := &f.fields
+	t.split(line)
+	whole := t.n
+	if t.open {
+		whole--
+	}
+	if whole < albLeast || !albTypeWord(t.field(albType)) || bytes.HasPrefix(t.field(albELB), []byte("net/")) {
+		return diagnose(line), false
+	}
+	end, ok := parseTime(t.field(albTime))
+	if !ok {
+		return diagnose(line), false
+	}
+	status, ok := parseStatus(t.field(albStatus))
+	if !ok {
+		return diagnose(line), false
+	}
+	e.end, e.status = end, status
+	e.targetStatus, _ = parseStatus(t.field(albTargetStatus))
+	e.start, e.hasStart = parseTime(t.field(albCreated))
+	e.balancer, e.node = t.value(albELB), t.value(albNode)
+	e.client, e.clientPort = nil, nil
+	if client := t.value(albClient); client != nil {
+		e.client, e.clientPort = splitAddress(client)
+	}
+	e.target, e.group = t.value(albTarget), t.value(albGroup)
+	e.method, e.url, e.protocol = splitRequest(t.value(albRequest))
+	e.agent, e.errorReason = t.value(albAgent), t.value(albError)
+	wait := t.field(albRequestTime)
+	e.connected = len(wait) > 0 && wait[0] != '-'
+	word := t.field(albType)
+	e.webSocket = status == 101 || word[0] == 'w' && word[1%len(word)] == 's'
+	return reject{}, true
+}
+
+// albTypeWord reports whether b can be a type: a short word. Which words there are
+// is AWS's business and grows (h3 came unannounced).
+func albTypeWord(b []byte) bool {
+	if len(b) == 0 || len(b) > 16 {
+		return false
+	}
+	for _, c := range b {
+		if c|0x20 < 'a' || c|0x20 > 'z' {
+			if (c < '0' || c > '9') && c != '/' && c != '_' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// parseStatus reads three digits, or "-" as 0.
+func parseStatus(b []byte) (int, bool) {
+	if len(b) == 1 && b[0] == '-' {
+		return 0, true
+	}
+	if len(b) != 3 || !digits(b) {
+		return 0, false
+	}
+	return int(b[0]-'0')*100 + int(b[1]-'0')*10 + int(b[2]-'0'), true
+}
+
+// splitRequest splits a request line at its first and last space, since a URL may
+// hold raw spaces. A last word that is no protocol belongs to the URL.
+func splitRequest(b []byte) (method, url, protocol []byte) {
+	first := bytes.IndexByte(b, ' ')
+	if first < 0 {
+		if bytes.Contains(b, []byte("://")) {
+			return nil, b, nil
+		}
+		return b, nil, nil
+	}
+	method, url = b[:first], b[first+1:]
+	if last := bytes.LastIndexByte(url, ' '); last >= 0 {
+		if word := url[last+1:]; dash(word) || bytes.HasPrefix(word, []byte("HTTP/")) {
+			url, protocol = url[:last], word
+		}
+	} else if bytes.HasPrefix(url, []byte("HTTP/")) {
+		url, protocol = nil, url
+	}
+	return absent(method), absent(url), absent(protocol)
+}
+
+func dash(b []byte) bool { return len(b) == 1 && b[0] == '-' }
+
+func absent(b []byte) []byte {
+	if len(b) == 0 || dash(b) {
+		return nil
+	}
+	return b
+}
+
+// diagnose says why a line is not an ALB access-log line that can be understood.
+func diagnose(line []byte) reject {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return reject{reasonEmpty, "an empty line", kindUnknown}
+	}
+	if bytes.HasPrefix(line, []byte("Enable AccessLog for ELB:")) {
+		return reject{reasonTestFile, "the line that AWS writes to try its access to the bucket", kindALB}
+	}
+	var t albTokens
+	t.split(line)
+	kind, what := kindOf(&t)
+	if kind == "" {
+		if kind, at := behindPrefix(line, t.field(albType)); kind != "" {
+			return reject{reasonPrefixed, fmt.Sprintf("%s stands before the line", quote(line[:at])), kind}
+		}
+	}
+	if kind != kindALB && what != "" {
+		return reject{reasonOther, "not an ALB access-log line: it looks like a line of " + what, kind}
+	}
+	if kind == "" {
+		kind = kindUnknown
+	}
+	_, timed := parseTime(t.field(albTime))
+	_, status := parseStatus(t.field(albStatus))
+	switch {
+	case t.n < albLeast || t.open && t.n == albLeast:
+		detail := fmt.Sprintf("%d fields where there must be %d", t.n, albLeast)
+		if t.open {
+			detail = fmt.Sprintf("field %d (%s) has no closing quote", t.n, albNames[t.n-1])
+		}
+		return reject{reasonFew, detail, kind}
+	case !timed:
+		return reject{reasonTime, fmt.Sprintf("time %s is not a time", quote(t.field(albTime))), kind}
+	case !status:
+		return reject{reasonStatus, fmt.Sprintf("elb_status_code %s is neither three digits nor -", quote(t.field(albStatus))), kind}
+	}
+	return reject{reasonType, fmt.Sprintf("type %s is not a word", quote(t.field(albType))), kind}
+}
+
+// kindOf guesses which log a line is of; what names a log other than ALB's access
+// log. Both are empty where it can't tell.
+func kindOf(t *albTokens) (kind, what string) {
+	_, timeFirst := parseTime(t.field(0))
+	_, timeSecond := parseTime(t.field(1))
+	isNLB := func(i int) bool { return bytes.HasPrefix(t.field(i), []byte("net/")) }
+	switch {
+	case isNLB(2) || isNLB(3):
+		return kindNLB, "a Network Load Balancer's access log"
+	case timeFirst && t.n >= 12 && bytes.IndexByte(t.field(2), ':') > 0:
+		if _, ok := parseStatus(t.field(7)); ok {
+			return kindClassic, "a Classic Load Balancer's access log"
+		}
+	case timeFirst && t.n >= 10:
+		if _, err := netip.ParseAddr(string(t.field(1))); err == nil && digits(t.field(2)) {
+			return kindUnknown, "an ALB connection log"
+		}
+	case albTypeWord(t.field(0)) && timeSecond && (string(t.field(5)) == "PASS" || string(t.field(5)) == "FAIL"):
+		return kindUnknown, "an ALB health-check log"
+	case albTypeWord(t.field(0)) && (timeSecond || bytes.HasPrefix(t.field(2), []byte("app/"))):
+		return kindALB, ""
+	}
+	return "", ""
+}
+
+// behindPrefix looks for a log line behind something that ends in a colon or dash
+// in its first word, such as the file name and line number that grep prints.
+func behindPrefix(line, word []byte) (kind string, at int) {
+	var t albTokens
+	tries := 0
+	for i := 0; i < len(word) && tries < 64; i++ {
+		if c := word[i]; c != ':' && c != '-' {
+			continue
+		}
+		tries++
+		head := line[i+1:]
+		if len(head) > 4096 { // enough for what kindOf looks at
+			head = head[:4096]
+		}
+		t.split(head)
+		if kind, _ := kindOf(&t); kind != "" {
+			return kind, i + 1
+		}
+	}
+	return "", 0
+}
+
+// quote shows at most 64 bytes of b.
+func quote(b []byte) string {
+	if len(b) > 64 {
+		return fmt.Sprintf("%q…", b[:64])
+	}
+	return fmt.Sprintf("%q", b)
+}

@@ -1,0 +1,267 @@
+package accesslog
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+const (
+	chunkSize = 128 << 10
+	chunks    = 4 // in flight between unpacking and parsing
+
+	// maxLine is the longest line that is parsed. ALB's own limits (16 KB of request
+	// line, 8 KB of user agent, each byte escaped to four) stay below it.
+	maxLine = chunkSize - 1
+
+	// maxRaw bounds how much of a line that is set aside is kept.
+	maxRaw = 64 << 10
+)
+
+// A chunk is a stretch of whole lines, or the head of one line that is too long.
+type chunk struct {
+	data   []byte
+	buffer *[chunkSize]byte
+	offset int64 // of data's first byte in the unpacked object
+	long   int64 // length of the one line that data is the head of, else 0
+	last   bool  // nothing follows; data may lack its final line end
+	err    error // with last: why the object ended early, else nil
+}
+
+// line is one line of an object, without its line end.
+type line struct {
+	text   []byte // head of the line where long
+	number int    // 1-based
+	offset int64
+	long   int64 // length of a line over maxLine, else 0
+	cut    bool  // the object broke off in this line
+}
+
+// ending says how an object ended.
+type ending struct {
+	lines int
+	err   error // nil: at its proper end
+}
+
+// partial reports whether the object broke off: its gzip stream has no end.
+func (e ending) partial() bool { return e.err != nil }
+
+var chunkBuffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+
+// eachLine unpacks r if its content is gzip, whatever its name, and calls visit for
+// each line. Unpacking runs in a goroutine of its own, a bounded number of chunks
+// ahead. visit must not keep the line's text. The error is ctx's or nil; how the
+// object ended is in ending.
+func eachLine(ctx context.Context, r io.Reader, visit func(*line)) (ending, error) {
+	free := make(chan *[chunkSize]byte, chunks)
+	for range chunks {
+		free <- chunkBuffers.Get().(*[chunkSize]byte)
+	}
+	full := make(chan chunk, chunks)
+	ctx, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		u := unpacker{ctx: ctx, free: free, full: full}
+		u.run(r)
+	}()
+	defer func() {
+		stop()
+		<-done
+	}()
+	var l line
+	for {
+		var c chunk
+		select {
+		case c = <-full:
+		case <-ctx.Done():
+			return ending{lines: l.number}, context.Cause(ctx)
+		}
+		l.offset = c.offset
+		if c.long > 0 {
+			l.number++
+			l.text, l.long, l.cut = c.data, c.long, c.last && c.err != nil
+			visit(&l)
+			l.long = 0
+		} else {
+			data := c.data
+			for len(data) > 0 {
+				end := bytes.IndexByte(data, '\n')
+				next := end + 1
+				l.cut = false
+				if end < 0 { // only at the object's end
+					end, next = len(data), len(data)
+					l.cut = c.err != nil
+				}
+				l.number++
+				l.text = data[:end:end]
+				if end > 0 && l.text[end-1] == '\r' {
+					l.text = l.text[:end-1]
+				}
+				visit(&l)
+				l.offset += int64(next)
+				data = data[next:]
+			}
+		}
+		if c.last {
+			chunkBuffers.Put(c.buffer)
+			return ending{lines: l.number, err: c.err}, nil
+		}
+		free <- c.buffer
+	}
+}
+
+// unpacker fills chunks with whole lines.
+type unpacker struct {
+	ctx  context.Context
+	free <-chan *[chunkSize]byte
+	full chan<- chunk
+}
+
+func (u *unpacker) buffer() *[chunkSize]byte {
+	select {
+	case b := <-u.free:
+		return b
+	case <-u.ctx.Done():
+		return nil
+	}
+}
+
+func (u *unpacker) send(c chunk) bool {
+	select {
+	case u.full <- c:
+		return true
+	case <-u.ctx.Done():
+		return false
+	}
+}
+
+func (u *unpacker) run(source io.Reader) {
+	r, release, err := unpack(source)
+	defer release()
+	b := u.buffer()
+	if b == nil {
+		return
+	}
+	if err != nil {
+		u.send(chunk{buffer: b, last: true, err: err})
+		return
+	}
+	offset, fill, idle := int64(0), 0, 0
+	for {
+		n, err := r.Read(b[fill:])
+		fill += n
+		if n == 0 && err == nil {
+			if idle++; idle > 100 {
+				err = io.ErrNoProgress
+			}
+		} else {
+			idle = 0
+		}
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			u.send(chunk{data: b[:fill], buffer: b, offset: offset, last: true, err: err})
+			return
+		}
+		if fill < len(b) {
+			continue
+		}
+		next := u.buffer()
+		if next == nil {
+			return
+		}
+		whole := bytes.LastIndexByte(b[:], '\n') + 1
+		if whole > 0 {
+			fill = copy(next[:], b[whole:])
+			if !u.send(chunk{data: b[:whole], buffer: b, offset: offset}) {
+				return
+			}
+			offset += int64(whole)
+			b = next
+			continue
+		}
+		length, rest, err := skipLine(r, next)
+		length += int64(len(b))
+		c := chunk{data: b[:maxRaw], buffer: b, offset: offset, long: length}
+		if rest == nil { // the object ended in this line
+			if !errors.Is(err, io.EOF) {
+				c.err = err
+			}
+			c.last = true
+			u.send(c)
+			return
+		}
+		if !u.send(c) {
+			return
+		}
+		offset += length + 1
+		fill = copy(next[:], rest)
+		b = next
+	}
+}
+
+// skipLine reads to the end of the line that is under way. It answers how long the
+// rest of the line was and what was read of the lines after it, which is nil (with
+// the error, io.EOF at the proper end) where the line never ended.
+func skipLine(r io.Reader, b *[chunkSize]byte) (length int64, rest []byte, err error) {
+	for idle := 0; ; {
+		n, err := r.Read(b[:])
+		if end := bytes.IndexByte(b[:n], '\n'); end >= 0 {
+			// An error that came with these bytes comes again at the next read.
+			return length + int64(end), b[end+1 : n : n], nil
+		}
+		length += int64(n)
+		if err != nil {
+			return length, nil, err
+		}
+		if n > 0 {
+			idle = 0
+		} else if idle++; idle > 100 {
+			return length, nil, io.ErrNoProgress
+		}
+	}
+}
+
+var (
+	sourceBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
+	gzipReaders   = sync.Pool{New: func() any { return new(gzip.Reader) }}
+)
+
+// unpack answers r's content, unzipped if it begins like gzip. A truncated stream
+// ends in io.ErrUnexpectedEOF, never in io.EOF. release gives buffers back.
+func unpack(r io.Reader) (content io.Reader, release func(), err error) {
+	source := sourceBuffers.Get().(*bufio.Reader)
+	source.Reset(r)
+	release = func() {
+		source.Reset(nil)
+		sourceBuffers.Put(source)
+	}
+	head, err := source.Peek(2)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, release, err
+	case len(head) == 1 && head[0] == 0x1f:
+		return nil, release, io.ErrUnexpectedEOF
+	case len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b:
+		return source, release, nil
+	}
+	z := gzipReaders.Get().(*gzip.Reader)
+	if err := z.Reset(source); err != nil {
+		gzipReaders.Put(z)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, release, err
+	}
+	return z, func() {
+		gzipReaders.Put(z)
+		release()
+	}, nil
+}

@@ -1,0 +1,82 @@
+package accesslog
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// objectSpan is how much time one ALB log object holds: entries of the five minutes
+// before the time in its name.
+const objectSpan = 5 * time.Minute
+
+// albName is the last part of an access-log object's key ("Access log files",
+// Elastic Load Balancing user guide). The first group tells other ALB logs apart,
+// which lie in the same folders.
+var albName = regexp.MustCompile(`^(conn_log_|health_check_log_)?\d{12}_elasticloadbalancing_[a-z0-9-]+_(app|net|gwy)\.([A-Za-z0-9-]+)\.([0-9a-f]+)_(\d{8}T\d{4}Z)_([0-9A-Fa-f.:]+)_([A-Za-z0-9]+)\.log\.gz$`)
+
+// classicName is a Classic Load Balancer's log object.
+var classicName = regexp.MustCompile(`^\d{12}_elasticloadbalancing_[a-z0-9-]+_[A-Za-z0-9-]+_\d{8}T\d{4}Z_[0-9.]+_[A-Za-z0-9]+\.log$`)
+
+// objectName is what an object's key says of its content.
+type objectName struct {
+	access   bool // may hold access-log lines: not known to be another log
+	known    bool // follows AWS's naming; the fields below are set
+	balancer string
+	node     string
+	end      time.Time
+}
+
+func parseObjectName(key string) objectName {
+	base := path.Base(key)
+	if base == "ELBAccessLogTestFile" || strings.HasPrefix(base, ".") {
+		return objectName{}
+	}
+	m := albName.FindStringSubmatch(base)
+	if m == nil {
+		return objectName{access: !classicName.MatchString(base)}
+	}
+	end, err := time.Parse("20060102T1504Z", m[5])
+	if err != nil {
+		return objectName{access: true}
+	}
+	return objectName{
+		access: m[1] == "" && m[2] == "app", known: true,
+		balancer: m[2] + "/" + m[3] + "/" + m[4], node: m[6], end: end,
+	}
+}
+
+// layoutDay is a folder of one day (or the month or year above it) in AWS's layout.
+var layoutDay = regexp.MustCompile(`(?:^|/)elasticloadbalancing/[a-z0-9-]+/(\d{4})(?:/(\d\d))?(?:/(\d\d))?$`)
+
+// dayOutside reports whether folder is one of AWS's dated folders and holds no day
+// in [from, to].
+func dayOutside(folder string, from, to time.Time) bool {
+	m := layoutDay.FindStringSubmatch(folder)
+	if m == nil {
+		return false
+	}
+	first, last, layout := from.UTC(), to.UTC(), "2006"
+	have := m[1]
+	if m[2] != "" {
+		layout, have = layout+"-01", have+"-"+m[2]
+	}
+	if m[3] != "" {
+		layout, have = layout+"-02", have+"-"+m[3]
+	}
+	return have < first.Format(layout) || have > last.Format(layout)
+}
+
+// days lists the UTC days that [from, to] touches, as yyyy/mm/dd.
+func days(from, to time.Time) []string {
+	var list []string
+	last := to.UTC().Format("2006/01/02")
+	for day := from.UTC().Truncate(24 * time.Hour); ; day = day.AddDate(0, 0, 1) {
+		name := day.Format("2006/01/02")
+		if name > last {
+			return list
+		}
+		list = append(list, name)
+	}
+}

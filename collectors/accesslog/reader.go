@@ -1,0 +1,408 @@
+package accesslog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gapless/analysis"
+)
+
+// Sink stores what a Reader reads. Every call is one transaction, and doing it
+// again changes nothing.
+type Sink interface {
+	// AddObject stores an object's batch under its key; a failed or partial one is
+	// replaced by a later better one.
+	AddObject(ctx context.Context, service string, b analysis.ObjectBatch) (stored bool, err error)
+	// ReadObjects answers the keys of objects wholly read whose period meets the span.
+	ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]bool, error)
+	// AddRun stores one attempt.
+	AddRun(ctx context.Context, service string, run analysis.Run) error
+}
+
+// Config says which log to read and how. Service, Source, Kind and URL must be set.
+type Config struct {
+	Service string // whose log it is
+	Source  string // the log's name in the configuration
+	Kind    string // format: "alb"
+	URL     string // s3://bucket/prefix, or file:///folder (a folder or one file)
+
+	Region, Profile, Role, Endpoint string // of S3; empty: the SDK's own
+
+	Every    time.Duration // between two passes of Run; 30 s where 0
+	Settle   time.Duration // how late objects may come; 15 min where 0
+	Lookback time.Duration // how far back Run lists; Settle and an hour where 0
+	Slow     time.Duration // requests that took at least this long are kept one by one; 1 s where 0
+	Parallel int           // objects read at once; as many as there are processors where 0
+
+	Match Match
+	Now   func() time.Time // time.Now where nil
+	Log   *slog.Logger     // slog.Default() where nil
+	S3    S3               // made from the fields above where nil
+}
+
+// Reader reads one access log. It is safe for concurrent use.
+type Reader struct {
+	cfg   Config
+	rules *analysis.Classifier
+	sink  Sink
+	place place
+
+	mu      sync.Mutex
+	retries map[string]retry // of objects that were not read wholly, by key
+	read    map[string]bool  // keys of plain files that this Reader has read
+}
+
+// retry says when to read an object again that could not be read wholly.
+type retry struct {
+	object   stored
+	attempts int
+	after    time.Time
+}
+
+// New makes a Reader. It reads nothing yet; with S3 it loads the AWS configuration.
+func New(ctx context.Context, cfg Config, c *analysis.Classifier, sink Sink) (*Reader, error) {
+	cfg.Every = orDefault(cfg.Every, 30*time.Second)
+	cfg.Settle = orDefault(cfg.Settle, 15*time.Minute)
+	cfg.Lookback = orDefault(cfg.Lookback, cfg.Settle+time.Hour)
+	cfg.Slow = orDefault(cfg.Slow, time.Second)
+	cfg.Parallel = orDefault(cfg.Parallel, runtime.GOMAXPROCS(0))
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.Default()
+	}
+	if newFormat(cfg.Kind) == nil {
+		return nil, fmt.Errorf("access log %s: kind %q is not known", cfg.Source, cfg.Kind)
+	}
+	r := &Reader{cfg: cfg, rules: c, sink: sink, retries: map[string]retry{}, read: map[string]bool{}}
+	at, err := url.Parse(cfg.URL)
+	if err != nil {
+		return nil, fmt.Errorf("access log %s: url: %w", cfg.Source, err)
+	}
+	switch {
+	case at.Scheme == "s3" && at.Host != "":
+		client := cfg.S3
+		if client == nil {
+			if client, err = newS3(ctx, &cfg); err != nil {
+				return nil, fmt.Errorf("access log %s: %w", cfg.Source, err)
+			}
+		}
+		r.place = &bucket{client: client, name: at.Host, prefix: strings.TrimPrefix(at.Path, "/"), wait: waitToResume}
+	case at.Scheme == "file" && at.Host == "" && at.Path != "":
+		r.place = folder{root: filepath.FromSlash(at.Path)}
+	default:
+		return nil, fmt.Errorf("access log %s: url %q is neither s3://bucket/prefix nor file:///folder", cfg.Source, cfg.URL)
+	}
+	return r, nil
+}
+
+func orDefault[T int | time.Duration](v, otherwise T) T {
+	if v > 0 {
+		return v
+	}
+	return otherwise
+}
+
+func newFormat(kind string) format {
+	if kind == "alb" {
+		return &albFormat{}
+	}
+	return nil
+}
+
+// Collect makes one pass over [from, to]: it lists the objects that may hold requests
+// that started or ended then, reads those that were not read before, and stores each
+// with what it held. progress, which may be nil, hears how many of the new objects
+// are done and how many compressed bytes they had; calls do not overlap.
+//
+// A run is always stored, unless ctx ended. Where objects could not be read there is
+// a second, failed run over the time that they should hold; the others are stored
+// all the same.
+func (r *Reader) Collect(ctx context.Context, from, to time.Time, progress func(done, total int, bytes int64)) error {
+	return r.pass(ctx, from, to, from, progress)
+}
+
+// pass is Collect where a failure to list leaves only the time from newFrom on
+// unseen: what lies before was listed by an earlier pass.
+func (r *Reader) pass(ctx context.Context, from, to, newFrom time.Time, progress func(done, total int, bytes int64)) error {
+	todo, err := r.find(ctx, from, to)
+	if err != nil {
+		return r.failed(ctx, newFrom, to, time.Time{}, err)
+	}
+	total := pass{reader: r, total: len(todo), progress: progress}
+	group, work := errgroup.WithContext(ctx)
+	group.SetLimit(r.cfg.Parallel)
+	if progress != nil {
+		progress(0, len(todo), 0)
+	}
+	for _, each := range todo {
+		group.Go(func() error { return total.object(work, each) })
+	}
+	if err := group.Wait(); err != nil { // the store failed, or ctx ended
+		return r.failed(ctx, newFrom, to, time.Time{}, err)
+	}
+	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to, At: r.cfg.Now(), Rows: total.rows}
+	if err := r.sink.AddRun(ctx, r.cfg.Service, run); err != nil {
+		return fmt.Errorf("store run: %w", err)
+	}
+	if total.failed > 0 {
+		err := fmt.Errorf("%d of %d objects could not be read, first %w", total.failed, len(todo), total.failure)
+		return r.failed(ctx, later(total.from, from), earlier(total.to, to), run.At, err)
+	}
+	return nil
+}
+
+// failed stores a failed run and answers its error. after, where set, is the moment
+// of a run that this one must follow.
+func (r *Reader) failed(ctx context.Context, from, to, after time.Time, err error) error {
+	if ctx.Err() != nil { // told to stop, which leaves no hole
+		return context.Cause(ctx)
+	}
+	now := r.cfg.Now()
+	if !now.After(after) {
+		now = after.Add(time.Microsecond)
+	}
+	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to, At: now, Code: codeOf(err), Error: err.Error()}
+	if stored := r.sink.AddRun(ctx, r.cfg.Service, run); stored != nil {
+		return errors.Join(err, fmt.Errorf("store failed run: %w", stored))
+	}
+	return err
+}
+
+// candidate is an object to read.
+type candidate struct {
+	stored
+	name objectName
+}
+
+// Requests that started before the span's end may be logged later, when they end:
+// with ALB's idle timeout of up to 4000 s, and longer for WebSockets.
+const (
+	spanBefore = objectSpan
+	spanAfter  = time.Hour
+)
+
+// find lists what is to be read for [from, to], oldest first.
+func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, error) {
+	from, to = from.Add(-spanBefore), to.Add(spanAfter)
+	var all []candidate
+	plain := false
+	err := r.place.list(ctx, from, to, func(o stored) {
+		name := parseObjectName(o.key)
+		if !name.access || name.known && (name.end.Before(from) || name.end.Add(-objectSpan).After(to) || !r.mayMatch(name)) {
+			return
+		}
+		plain = plain || !name.known
+		all = append(all, candidate{o, name})
+	})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	readFrom, readTo := from.Add(-objectSpan), to.Add(objectSpan)
+	if plain { // their time is not in their name
+		readFrom, readTo = time.Unix(0, 0).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	read, err := r.sink.ReadObjects(ctx, r.cfg.Service, r.cfg.Source, readFrom, readTo)
+	if err != nil {
+		return nil, fmt.Errorf("ask which objects were read: %w", err)
+	}
+	now := r.cfg.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all = slices.DeleteFunc(all, func(c candidate) bool {
+		again, tried := r.retries[c.key]
+		switch {
+		case read[c.key]:
+			delete(r.retries, c.key)
+			return true
+		case r.read[c.key]:
+			return true
+		case tried && again.object == c.stored && now.Before(again.after):
+			return true
+		}
+		return false
+	})
+	slices.SortFunc(all, func(a, b candidate) int {
+		if c := a.name.end.Compare(b.name.end); c != 0 {
+			return c
+		}
+		return strings.Compare(a.key, b.key)
+	})
+	return all, nil
+}
+
+// mayMatch reports whether an object's name allows rows that the configuration
+// matches.
+func (r *Reader) mayMatch(name objectName) bool {
+	want := r.cfg.Match.LoadBalancer
+	parts := strings.Split(name.balancer, "/")
+	return want == "" || want == name.balancer || len(parts) == 3 && parts[1] == want
+}
+
+// pass sums up what one pass read.
+type pass struct {
+	reader   *Reader
+	total    int
+	progress func(done, total int, bytes int64)
+
+	mu       sync.Mutex
+	done     int
+	bytes    int64
+	rows     int
+	failed   int
+	failure  error
+	from, to time.Time // what failed objects should hold
+}
+
+// object reads one object and stores it. The error is the store's, or ctx's: an
+// object that can't be read is stored as such.
+func (p *pass) object(ctx context.Context, c candidate) error {
+	r := p.reader
+	batch, failure := r.roll(ctx, c)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if _, err := r.sink.AddObject(ctx, r.cfg.Service, batch); err != nil {
+		return fmt.Errorf("store object %s: %w", c.key, err)
+	}
+	whole := failure == nil && !batch.Partial
+	r.settle(c, whole)
+	if batch.Partial {
+		r.cfg.Log.Warn("log object is cut short", "source", r.cfg.Source, "object", c.key, "lines", batch.Object.Lines)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done++
+	p.bytes += c.size
+	p.rows += batch.Understood
+	if failure != nil {
+		from, to := batch.From, batch.To
+		if from.IsZero() {
+			from = time.Unix(0, 0).UTC()
+		}
+		if to.IsZero() {
+			to = r.cfg.Now()
+		}
+		if p.failed == 0 || from.Before(p.from) {
+			p.from = from
+		}
+		if p.failed == 0 || to.After(p.to) {
+			p.to = to
+		}
+		if p.failed == 0 {
+			p.failure = failure
+		}
+		p.failed++
+	}
+	if p.progress != nil {
+		p.progress(p.done, p.total, p.bytes)
+	}
+	return nil
+}
+
+// settle remembers what is to be read again and when: after a minute, two, four, up
+// to an hour, and at once where the object has changed.
+func (r *Reader) settle(c candidate, whole bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if whole {
+		delete(r.retries, c.key)
+		if !c.name.known {
+			r.read[c.key] = true
+		}
+		return
+	}
+	again := r.retries[c.key]
+	if again.object != c.stored {
+		again = retry{object: c.stored}
+	}
+	again.after = r.cfg.Now().Add(min(time.Minute<<min(again.attempts, 6), time.Hour))
+	again.attempts++
+	r.retries[c.key] = again
+}
+
+// roll reads one object into a batch. Where it could not be read the batch says so
+// and holds nothing else.
+func (r *Reader) roll(ctx context.Context, c candidate) (analysis.ObjectBatch, error) {
+	object := analysis.Object{Source: r.cfg.Source, Node: c.name.node, Key: c.key, To: c.modified.UTC()}
+	if c.name.known {
+		object.From, object.To = c.name.end.Add(-objectSpan), c.name.end
+	}
+	batch, err := r.readObject(ctx, c, object)
+	if err != nil {
+		object.Error = err.Error()
+		return analysis.ObjectBatch{Object: object}, err
+	}
+	if !c.name.known && len(batch.Cells) > 0 {
+		batch.From, batch.To = spanOf(batch.Cells)
+	}
+	return batch, nil
+}
+
+func (r *Reader) readObject(ctx context.Context, c candidate, object analysis.Object) (analysis.ObjectBatch, error) {
+	body, err := r.place.open(ctx, c.stored)
+	if err != nil {
+		return analysis.ObjectBatch{}, err
+	}
+	defer body.Close()
+	source := &watched{r: body}
+	roll := newRollup(newFormat(r.cfg.Kind), r.rules, &r.cfg, object)
+	end, err := eachLine(ctx, source, roll.add)
+	if err == nil {
+		err = source.err
+	}
+	if err != nil {
+		return analysis.ObjectBatch{}, err
+	}
+	return roll.finish(end), nil
+}
+
+// watched tells an error of the source from one in what it delivered: both may be
+// io.ErrUnexpectedEOF.
+type watched struct {
+	r   io.Reader
+	err error
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.err = err
+	}
+	return n, err
+}
+
+func spanOf(cells []analysis.Cell) (from, to time.Time) {
+	from, to = cells[0].First, cells[0].Last
+	for i := range cells {
+		from, to = earlier(cells[i].First, from), later(cells[i].Last, to)
+	}
+	return from, to
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

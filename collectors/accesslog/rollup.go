@@ -1,0 +1,393 @@
+package accesslog
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"errors"
+	"io"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"gapless/analysis"
+)
+
+const (
+	// slowKept bounds the slow outliers kept one by one per object: the slowest.
+	slowKept = 100
+
+	// setAsideKept and setAsideBytes bound, per object, the lines that are kept where
+	// they are not understood; those beyond are counted only.
+	setAsideKept  = 20000
+	setAsideBytes = 16 << 20
+
+	routesKept = 1 << 15 // paths whose route is remembered
+	textsKept  = 1 << 12 // texts of requests that are shared
+)
+
+// rollup turns the lines of one object into an [analysis.ObjectBatch]. It serves
+// one goroutine and one object.
+type rollup struct {
+	format format
+	rules  *analysis.Classifier
+	source string
+	match  Match
+	slow   time.Duration
+	object analysis.Object
+
+	entry     entry
+	matchers  [2]map[string]bool // by load balancer, by target group
+	nodes     names
+	groups    names
+	targets   names
+	routes    names
+	routeOf   map[string]uint32 // by path
+	cells     map[cellKey]int32
+	sums      []cellSum
+	lastKey   cellKey
+	lastCell  int32
+	known     map[knownKey]*[]uint32
+	failures  []analysis.Request
+	slowest   slowHeap
+	aside     []analysis.SetAsideLine
+	asideSize int
+	texts     map[string]string
+	scratch   []byte
+}
+
+// cellKey is [analysis.CellKey] with numbers for names. The outcome follows from
+// the statuses.
+type cellKey struct {
+	second                     int64
+	node, group, target, route uint32
+	status, targetStatus       uint16
+	class                      uint8
+}
+
+type cellSum struct {
+	key         cellKey
+	count       int
+	first, last int64
+	latency     *analysis.Histogram
+}
+
+type knownKey struct {
+	node uint32
+	run  string
+}
+
+// names numbers distinct texts in the order in which they come. Number 0 is none.
+type names struct {
+	numbers map[string]uint32
+	values  []string
+}
+
+// of answers b's number; value makes the name from b the first time.
+func (n *names) of(b []byte, value func(string) string) uint32 {
+	if b == nil {
+		return 0
+	}
+	number, ok := n.numbers[string(b)]
+	if !ok {
+		if n.numbers == nil {
+			n.numbers, n.values = map[string]uint32{}, append(n.values, "")
+		}
+		number = uint32(len(n.values))
+		text := strings.ToValidUTF8(string(b), "\uFFFD")
+		if value != nil {
+			text = value(text)
+		}
+		n.values = append(n.values, text)
+		n.numbers[string(b)] = number
+	}
+	return number
+}
+
+func (n *names) name(number uint32) string {
+	if number == 0 {
+		return ""
+	}
+	return n.values[number]
+}
+
+func newRollup(f format, rules *analysis.Classifier, cfg *Config, object analysis.Object) *rollup {
+	return &rollup{
+		format: f, rules: rules, source: cfg.Source, match: cfg.Match, slow: cfg.Slow, object: object,
+		routeOf: map[string]uint32{}, cells: map[cellKey]int32{}, known: map[knownKey]*[]uint32{},
+		texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1,
+	}
+}
+
+// add takes one line.
+func (r *rollup) add(l *line) {
+	r.object.Lines++
+	switch {
+	case l.cut:
+		r.setAside(l, rejectCut)
+		return
+	case l.long > 0:
+		r.setAside(l, rejectLong)
+		return
+	}
+	e := &r.entry
+	if why, ok := r.format.parse(withoutBOM(l), e); !ok {
+		r.setAside(l, why)
+		return
+	}
+	r.object.Understood++
+	if r.match != (Match{}) && !r.matches(e) {
+		r.object.Unmatched++
+		return
+	}
+	r.count(e, l.number)
+}
+
+// count adds an understood entry to its cell, and keeps it where it matters alone.
+func (r *rollup) count(e *entry, number int) {
+	path := urlPath(e.url)
+	agent := e.agent
+	if bytes.IndexByte(agent, '\\') >= 0 {
+		r.scratch = unescape(r.scratch[:0], agent)
+		agent = r.scratch
+	}
+	class := r.rules.Class(view(agent), view(path), view(e.client))
+	outcome := analysis.LogOutcome(e.status, e.targetStatus)
+	moment := e.end
+	if e.hasStart {
+		moment = e.start
+	}
+	node := uint32(0)
+	if r.object.Node == "" { // the object's name says it, else the line may
+		node = r.nodes.of(e.node, nil)
+	}
+	key := cellKey{
+		second: floorDiv(moment, 1e6), node: node,
+		group: r.groups.of(e.group, groupName), target: r.targets.of(e.target, r.targetName), route: r.route(path),
+		status: uint16(e.status), targetStatus: uint16(e.targetStatus), class: classNumber(class),
+	}
+	cell := r.lastCell
+	if cell < 0 || key != r.lastKey {
+		var ok bool
+		if cell, ok = r.cells[key]; !ok {
+			cell = int32(len(r.sums))
+			r.cells[key] = cell
+			r.sums = append(r.sums, cellSum{key: key, first: moment, last: e.end})
+		}
+		r.lastKey, r.lastCell = key, cell
+	}
+	sum := &r.sums[cell]
+	sum.count++
+	sum.first, sum.last = min(sum.first, moment), max(sum.last, e.end)
+	took := int64(0)
+	if e.hasStart {
+		took = max(e.end-e.start, 0)
+	}
+	if outcome == analysis.OutcomeOK && e.hasStart && !e.webSocket {
+		if sum.latency == nil {
+			sum.latency = new(analysis.Histogram)
+		}
+		sum.latency.Add(took)
+	}
+	run, seq, isKnown := analysis.ProbeUserAgent(view(agent))
+	if isKnown {
+		r.addKnown(node, run, seq)
+	}
+	switch {
+	case outcome.Failure(), class == analysis.ClassProbe && outcome != analysis.OutcomeOK:
+		r.failures = append(r.failures, r.request(e, key, number, took, run, seq))
+	case !e.webSocket && took >= r.slow.Microseconds():
+		if len(r.slowest) < slowKept {
+			heap.Push(&r.slowest, r.request(e, key, number, took, run, seq))
+		} else if r.slowest[0].Duration < time.Duration(took)*time.Microsecond {
+			r.slowest[0] = r.request(e, key, number, took, run, seq)
+			heap.Fix(&r.slowest, 0)
+		}
+	}
+}
+
+func (r *rollup) addKnown(node uint32, run string, seq int) {
+	seqs := r.known[knownKey{node, run}]
+	if seqs == nil {
+		seqs = new([]uint32)
+		r.known[knownKey{node, strings.Clone(run)}] = seqs // run is part of the line
+	}
+	*seqs = append(*seqs, uint32(seq))
+}
+
+// request is the entry as it is kept alone. Escapes in its texts are decoded.
+func (r *rollup) request(e *entry, key cellKey, number int, took int64, run string, seq int) analysis.Request {
+	q := analysis.Request{
+		CellKey: r.cellKey(key), End: at(e.end), Duration: time.Duration(took) * time.Microsecond,
+		Method: r.text(e.method), URL: r.text(e.url), Client: r.text(e.client), UserAgent: r.text(e.agent),
+		ProbeRun: strings.Clone(run), ProbeSeq: seq, Connected: e.connected, WebSocket: e.webSocket,
+		ErrorReason: r.text(e.errorReason), Object: r.object.Key, Line: number,
+	}
+	if e.hasStart {
+		q.Start = at(e.start)
+	}
+	return q
+}
+
+// text copies a logged text, decoded; equal texts share one copy.
+func (r *rollup) text(b []byte) string {
+	if b == nil {
+		return ""
+	}
+	if s, ok := r.texts[string(b)]; ok {
+		return s
+	}
+	s := strings.ToValidUTF8(string(unescape(nil, b)), "\uFFFD")
+	if len(r.texts) < textsKept {
+		r.texts[string(b)] = s
+	}
+	return s
+}
+
+func (r *rollup) setAside(l *line, why reject) {
+	r.object.SetAside++
+	if len(r.aside) >= setAsideKept || r.asideSize >= setAsideBytes {
+		return
+	}
+	raw := bytes.Clone(l.text[:min(len(l.text), maxRaw)])
+	r.asideSize += len(raw)
+	r.aside = append(r.aside, analysis.SetAsideLine{
+		Line: l.number, Offset: l.offset, Reason: why.reason, Detail: why.detail, Kind: why.kind, Raw: raw,
+	})
+}
+
+// route numbers the path's route; paths seen lately are looked up, not matched.
+func (r *rollup) route(path []byte) uint32 {
+	if number, ok := r.routeOf[string(path)]; ok {
+		return number
+	}
+	name := r.rules.Route(view(path))
+	number := r.routes.of([]byte(name), nil)
+	if len(path) <= 512 {
+		if len(r.routeOf) >= routesKept {
+			clear(r.routeOf)
+		}
+		r.routeOf[string(path)] = number
+	}
+	return number
+}
+
+// targetName names a target; an IPv6 address is tried in each of its spellings.
+func (r *rollup) targetName(address string) string {
+	name := r.rules.Target(address)
+	if name != address {
+		return name
+	}
+	host, port := splitAddress([]byte(address))
+	if ip, err := netip.ParseAddr(string(host)); err == nil && ip.Is6() && port != nil {
+		for _, spelling := range []string{ip.String() + ":" + string(port), "[" + ip.String() + "]:" + string(port)} {
+			if name := r.rules.Target(spelling); name != spelling {
+				return name
+			}
+		}
+	}
+	return name
+}
+
+// groupName is the name in a target group's ARN
+// (arn:aws:elasticloadbalancing:region:account:targetgroup/NAME/id).
+func groupName(arn string) string {
+	_, rest, ok := strings.Cut(arn, ":targetgroup/")
+	if !ok {
+		return arn
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	return name
+}
+
+// finish answers the batch. How the object ended decides whether it is partial.
+func (r *rollup) finish(end ending) analysis.ObjectBatch {
+	if end.partial() {
+		r.object.Partial = true
+		if !errors.Is(end.err, io.ErrUnexpectedEOF) {
+			r.object.Error = "unpack: " + end.err.Error()
+		}
+	}
+	b := analysis.ObjectBatch{Object: r.object, Lines: r.aside}
+	b.Requests = append(r.failures, r.slowest...)
+	slices.SortFunc(b.Requests, func(a, c analysis.Request) int { return cmp.Compare(a.Line, c.Line) })
+	slices.SortFunc(r.sums, func(a, c cellSum) int { return a.key.compare(c.key) })
+	b.Cells = make([]analysis.Cell, len(r.sums))
+	for i := range r.sums {
+		sum := &r.sums[i]
+		b.Cells[i] = analysis.Cell{
+			CellKey: r.cellKey(sum.key), Count: sum.count, Latency: sum.latency, First: at(sum.first), Last: at(sum.last),
+		}
+	}
+	for key, seqs := range r.known {
+		slices.Sort(*seqs)
+		b.Known = append(b.Known, analysis.KnownRequests{
+			Source: r.source, Node: r.node(key.node), Run: key.run, Seqs: slices.Compact(*seqs),
+		})
+	}
+	slices.SortFunc(b.Known, func(a, c analysis.KnownRequests) int {
+		return cmp.Or(cmp.Compare(a.Run, c.Run), cmp.Compare(a.Node, c.Node))
+	})
+	return b
+}
+
+func (r *rollup) cellKey(k cellKey) analysis.CellKey {
+	return analysis.CellKey{
+		Second: k.second, Source: r.source, Node: r.node(k.node), TargetGroup: r.groups.name(k.group),
+		Target: r.targets.name(k.target), Class: analysis.Classes[k.class],
+		Outcome: analysis.LogOutcome(int(k.status), int(k.targetStatus)), Route: r.routes.name(k.route),
+		Status: int(k.status), TargetStatus: int(k.targetStatus),
+	}
+}
+
+func (r *rollup) node(number uint32) string {
+	if r.object.Node != "" {
+		return r.object.Node
+	}
+	return r.nodes.name(number)
+}
+
+func (k cellKey) compare(o cellKey) int {
+	return cmp.Or(
+		cmp.Compare(k.second, o.second), cmp.Compare(k.node, o.node), cmp.Compare(k.group, o.group),
+		cmp.Compare(k.target, o.target), cmp.Compare(k.class, o.class), cmp.Compare(k.route, o.route),
+		cmp.Compare(k.status, o.status), cmp.Compare(k.targetStatus, o.targetStatus))
+}
+
+// classNumber is the class's place in [analysis.Classes].
+func classNumber(c analysis.Class) uint8 {
+	switch c {
+	case analysis.ClassProbe:
+		return 1
+	case analysis.ClassHealth:
+		return 2
+	case analysis.ClassTool:
+		return 3
+	}
+	return 0
+}
+
+func at(micros int64) time.Time { return time.UnixMicro(micros).UTC() }
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// slowHeap has the fastest of the slow requests on top.
+type slowHeap []analysis.Request
+
+func (h slowHeap) Len() int           { return len(h) }
+func (h slowHeap) Less(i, j int) bool { return h[i].Duration < h[j].Duration }
+func (h slowHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *slowHeap) Push(x any)        { *h = append(*h, x.(analysis.Request)) }
+func (h *slowHeap) Pop() any {
+	old := *h
+	x := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return x
+}
