@@ -1,0 +1,217 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// attribute matches the requests of every probe with the targets whose application
+// logs hold their ids. Without an application log there is nothing to match with,
+// and the report says null.
+func (b *bench) attribute() {
+	if len(b.obs.Service.AppLogs) == 0 {
+		return
+	}
+	begins := slices.ContainsFunc(b.obs.Handled, func(h HandledRequest) bool { return h.Begun })
+	b.report.Attribution = []Attribution{}
+	index := map[string]int{}
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if !b.inWindow(p.Sent) {
+			continue
+		}
+		at, ok := index[p.Probe]
+		if !ok {
+			at = len(b.report.Attribution)
+			index[p.Probe] = at
+			a := Attribution{Probe: p.Probe, ByTarget: map[string]int{}}
+			if begins {
+				a.ReceivedWithoutResponse = ptr(0)
+			}
+			b.report.Attribution = append(b.report.Attribution, a)
+		}
+		b.matchProbe(&b.report.Attribution[at], p)
+	}
+	slices.SortFunc(b.report.Attribution, func(x, y Attribution) int { return compareStrings(x.Probe, y.Probe) })
+}
+
+func (b *bench) matchProbe(a *Attribution, p *ProbeRequest) {
+	a.Sent++
+	answers, received := 0, 0
+	target := ""
+	for _, h := range b.handled[probeID{p.Run, p.Seq}] {
+		if h.Begun {
+			received++
+			continue
+		}
+		answers++
+		target = h.Target
+	}
+	switch {
+	case answers == 1:
+		a.Attributed++
+		a.ByTarget[target]++
+	case answers > 1:
+		a.Duplicates++
+	case received > 0 && a.ReceivedWithoutResponse != nil:
+		*a.ReceivedWithoutResponse++
+	case b.probeOutcome(p) == OutcomeOK:
+		a.SuccessWithoutRecord++
+	case b.probeOutcome(p).Failure():
+		a.FailedWithoutRecord++
+	}
+}
+
+// complete says how many of the requests known to have reached the load balancer
+// (our probes that got an answer with a status) are in each counting access log,
+// per phase. With several load-balancer nodes it cannot be known which one a
+// missing request would have met, so then the node is empty.
+func (b *bench) complete() []Completeness {
+	if len(b.counting) == 0 || len(b.obs.Probes) == 0 {
+		return nil
+	}
+	rows := []Completeness{}
+	for _, source := range sortedKeys(b.counting) {
+		found := map[probeID]bool{}
+		nodes := map[string]bool{}
+		for _, k := range b.obs.Known {
+			if k.Source != source {
+				continue
+			}
+			nodes[k.Node] = true
+			for _, seq := range k.Seqs {
+				found[probeID{k.Run, int(seq)}] = true
+			}
+		}
+		node := ""
+		if len(nodes) == 1 {
+			for name := range nodes {
+				node = name
+			}
+		}
+		for i, phase := range b.report.Phases {
+			row := Completeness{Source: source, Node: node, Phase: phase.Name, Matched: "one_by_one"}
+			for j := range b.obs.Probes {
+				p := &b.obs.Probes[j]
+				if p.Status == 0 || b.phaseAt(p.Sent) != i {
+					continue
+				}
+				row.Known++
+				if found[probeID{p.Run, p.Seq}] {
+					row.Found++
+				}
+			}
+			if len(nodes) == 0 { // the log lacks the ids: compare counts
+				row.Matched = "count"
+				row.Found = b.countLogged(source, i)
+			}
+			if row.Known > 0 {
+				row.Share = ptr(float64(row.Found) / float64(row.Known))
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// countLogged counts the rows of our own probers in one log and phase.
+func (b *bench) countLogged(source string, phase int) int {
+	n := 0
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if c.Source == source && b.byProber(c.Class) && b.phaseAt(time.Unix(c.Second, 0)) == phase {
+			n += c.Count
+		}
+	}
+	return n
+}
+
+// known sums a log's completeness from the deploy's start on; ok is false where no
+// known request was sent.
+func (b *bench) knownFound(source string) (known, found int) {
+	for _, row := range b.report.Completeness {
+		if row.Source == source && row.Phase != "baseline" {
+			known += row.Known
+			found += row.Found
+		}
+	}
+	return known, found
+}
+
+// clocks bounds the offset of every application's and access log's clock against
+// the prober's: the server's moment of a request lies between send and receive, so
+// (its clock − the prober's) lies in [at − done, at − sent]. The bounds of all
+// matched requests are intersected per minute; the report gives the intersection of
+// the whole window, or, where that is empty because clocks drifted, their hull.
+func (b *bench) clocks() []ClockOffset {
+	type minute struct {
+		source string
+		at     int64
+	}
+	sent := map[probeID]*ProbeRequest{}
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if p.Status > 0 {
+			sent[probeID{p.Run, p.Seq}] = p
+		}
+	}
+	perMinute := map[minute]Interval{}
+	narrow := func(source string, p *ProbeRequest, low, high float64) {
+		m := minute{source, p.Sent.Unix() / 60}
+		bound, ok := perMinute[m]
+		if !ok {
+			perMinute[m] = Interval{low, high}
+			return
+		}
+		perMinute[m] = Interval{max(bound.From, low), min(bound.To, high)}
+	}
+	for _, h := range b.obs.Handled {
+		if p := sent[probeID{h.Run, h.Seq}]; p != nil {
+			narrow(h.Source, p, milliseconds(h.At.Sub(p.Done)), milliseconds(h.At.Sub(p.Sent)))
+		}
+	}
+	for id, r := range b.logged {
+		if p := sent[id]; p != nil && !r.Start.IsZero() {
+			// It received after the send and answered before the answer came.
+			narrow(r.Source, p, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Sub(p.Sent)))
+		}
+	}
+	if len(perMinute) == 0 {
+		return nil
+	}
+	minutes := make([]minute, 0, len(perMinute))
+	for m := range perMinute {
+		minutes = append(minutes, m)
+	}
+	slices.SortFunc(minutes, func(x, y minute) int { return cmp.Or(compareStrings(x.source, y.source), cmp.Compare(x.at, y.at)) })
+	var offsets []ClockOffset
+	hull := map[string]Interval{}
+	for _, m := range minutes {
+		bound := perMinute[m]
+		if n := len(offsets); n > 0 && offsets[n-1].B == m.source {
+			o := &offsets[n-1].Offset
+			*o = Interval{max(o.From, bound.From), min(o.To, bound.To)}
+			h := hull[m.source]
+			hull[m.source] = Interval{min(h.From, bound.From), max(h.To, bound.To)}
+			continue
+		}
+		offsets = append(offsets, ClockOffset{A: "prober", B: m.source, Offset: bound})
+		hull[m.source] = bound
+	}
+	for i := range offsets {
+		if o := &offsets[i]; o.Offset.From > o.Offset.To {
+			o.Offset = hull[o.B]
+		}
+	}
+	return offsets
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,311 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// failure is one failed request, from whichever witness counts its class. A group
+// of failures that were only counted, not recorded, has n > 1 and no exact times.
+type failure struct {
+	class         Class
+	start, end    time.Time
+	target        string // that it was sent to; empty where no witness says
+	targetAnswers bool   // the target itself answered
+	outcome       Outcome
+	status        int
+	route         string
+	source        string
+	n             int
+	cause         Cause
+	id            probeID
+}
+
+// kind is what makes failures of one sort: status, made by whom, route.
+func (f failure) kind() string {
+	return string(f.class) + " " + string(f.outcome) + " " + statusKey(f.status) + " " + f.route
+}
+
+// tally collects the counts of one class, in one phase or in the whole window.
+type tally struct {
+	requests, failures int
+	outcomes           map[Outcome]int
+	statuses           map[string]int
+	routes             map[string]RouteCount
+	byTarget           map[string]int
+	sketch             Histogram // users: from cells, microseconds
+	exact              []float64 // probes: milliseconds
+}
+
+func newTally() *tally {
+	return &tally{outcomes: map[Outcome]int{}, statuses: map[string]int{}, routes: map[string]RouteCount{}, byTarget: map[string]int{}}
+}
+
+func (t *tally) add(n int, outcome Outcome, status int, route, servedBy string) {
+	t.requests += n
+	t.outcomes[outcome] += n
+	t.statuses[statusKey(status)] += n
+	r := t.routes[route]
+	r.Requests += n
+	if outcome.Failure() {
+		t.failures += n
+		r.Failures += n
+	}
+	t.routes[route] = r
+	if servedBy != "" {
+		t.byTarget[servedBy] += n
+	}
+}
+
+func statusKey(status int) string {
+	if status == 0 {
+		return "none"
+	}
+	return strconv.Itoa(status)
+}
+
+// byProber reports whether a class is counted in the prober's own records.
+func (b *bench) byProber(class Class) bool {
+	if class != ClassProbe && class != ClassHealth {
+		return false
+	}
+	return slices.ContainsFunc(b.obs.Probes, func(p ProbeRequest) bool { return p.Class == class })
+}
+
+// measured reports whether anything counts a class at all. A counting access log
+// that was read, even one without a single request of it, does.
+func (b *bench) measured(class Class) bool {
+	if b.byProber(class) {
+		return true
+	}
+	if class == ClassProbe || class == ClassHealth {
+		return slices.ContainsFunc(b.obs.Cells, func(c Cell) bool { return c.Class == class && b.counting[c.Source] })
+	}
+	return b.logRead()
+}
+
+// logRead reports whether any counting access log gave evidence for the window.
+func (b *bench) logRead() bool {
+	return slices.ContainsFunc(b.obs.Objects, func(o Object) bool { return b.counting[o.Source] && o.Error == "" }) ||
+		slices.ContainsFunc(b.obs.Runs, func(r Run) bool { return b.counting[r.Source] && r.Code == "" && r.Error == "" })
+}
+
+// collectFailures lists every failed request of every class in the window.
+func (b *bench) collectFailures() {
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		outcome := b.probeOutcome(p)
+		if !outcome.Failure() || !b.inWindow(p.Done) {
+			continue
+		}
+		f := failure{class: p.Class, start: p.Sent, end: p.Done, outcome: outcome, status: p.Status, route: p.Probe, source: p.Source, n: 1, id: probeID{p.Run, p.Seq}}
+		f.target, f.targetAnswers = b.sentTo(p)
+		b.failures = append(b.failures, f)
+	}
+	kept := map[CellKey]int{}
+	for i := range b.obs.Requests {
+		r := &b.obs.Requests[i]
+		if !b.counting[r.Source] || b.byProber(r.Class) || !r.Outcome.Failure() {
+			continue
+		}
+		kept[r.CellKey]++
+		if b.inWindow(r.End) {
+			b.failures = append(b.failures, failure{
+				class: r.Class, start: r.moment(), end: r.End, target: r.Target, targetAnswers: r.TargetStatus > 0,
+				outcome: r.Outcome, status: r.Status, route: r.Route, source: r.Source, n: 1,
+			})
+		}
+	}
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if !b.counting[c.Source] || !c.Outcome.Failure() || b.byProber(c.Class) {
+			continue
+		}
+		at := time.Unix(c.Second, 0).UTC()
+		if rest := c.Count - kept[c.CellKey]; rest > 0 && b.inWindow(at) {
+			b.failures = append(b.failures, failure{
+				class: c.Class, start: c.First, end: c.Last, target: c.Target, targetAnswers: c.TargetStatus > 0,
+				outcome: c.Outcome, status: c.Status, route: c.Route, source: c.Source, n: rest,
+			})
+		}
+	}
+	slices.SortStableFunc(b.failures, func(x, y failure) int {
+		return cmp.Or(x.end.Compare(y.end), x.start.Compare(y.start), cmp.Compare(x.class, y.class),
+			compareStrings(x.id.run, y.id.run), cmp.Compare(x.id.seq, y.id.seq), compareStrings(x.kind(), y.kind()), compareStrings(x.target, y.target))
+	})
+}
+
+// probeOutcome is the outcome of a probe request as it counts: a drain answer
+// outside its target's drain is a 5xx that the application made.
+func (b *bench) probeOutcome(p *ProbeRequest) Outcome {
+	if p.Outcome != OutcomeDrain503 {
+		return p.Outcome
+	}
+	target, _ := b.sentTo(p)
+	if b.draining(target, p.Sent) || b.draining(target, p.Done) {
+		return OutcomeDrain503
+	}
+	return OutcomeTarget5xx
+}
+
+// sentTo is the target that a probe request went to: by the application that
+// logged it, by the answer itself, or by its row in the access log.
+func (b *bench) sentTo(p *ProbeRequest) (target string, answered bool) {
+	id := probeID{p.Run, p.Seq}
+	begun := ""
+	for _, h := range b.handled[id] {
+		if !h.Begun {
+			return h.Target, true
+		}
+		begun = h.Target
+	}
+	if p.Target != "" {
+		return p.Target, true
+	}
+	if r := b.logged[id]; r != nil && r.Target != "" {
+		return r.Target, r.TargetStatus > 0
+	}
+	return begun, false
+}
+
+// countTraffic fills the traffic of every phase and the totals. Probe requests and
+// all failures that were recorded one by one belong to phases by exact time (start;
+// a failure by its end), other logged requests by the start of their second.
+func (b *bench) countTraffic() {
+	whole := map[Class]*tally{}
+	phases := make([]map[Class]*tally, len(b.report.Phases))
+	for i := range phases {
+		phases[i] = map[Class]*tally{}
+	}
+	for _, class := range Classes {
+		if b.measured(class) {
+			whole[class] = newTally()
+			for i := range phases {
+				phases[i][class] = newTally()
+			}
+		}
+	}
+	b.countProbes(whole, phases)
+	b.countCells(whole, phases)
+	for i := range b.failures {
+		f := &b.failures[i]
+		at := f.end
+		if f.n > 1 || at.IsZero() {
+			at = f.start
+		}
+		served := ""
+		if f.targetAnswers {
+			served = f.target
+		}
+		whole[f.class].add(f.n, f.outcome, f.status, f.route, served)
+		if phase := b.phaseAt(at); phase >= 0 {
+			phases[phase][f.class].add(f.n, f.outcome, f.status, f.route, served)
+		}
+	}
+	b.report.Totals = map[Class]*Total{}
+	for _, class := range Classes {
+		b.report.Totals[class] = nil
+		if t := whole[class]; t != nil {
+			b.report.Totals[class] = t.total()
+		}
+	}
+	for i := range b.report.Phases {
+		traffic := map[Class]*Counts{}
+		for _, class := range Classes {
+			traffic[class] = nil
+			if t := phases[i][class]; t != nil {
+				traffic[class] = t.counts()
+			}
+		}
+		b.report.Phases[i].Traffic = traffic
+	}
+}
+
+func (b *bench) countProbes(whole map[Class]*tally, phases []map[Class]*tally) {
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		outcome := b.probeOutcome(p)
+		phase := b.phaseAt(p.Sent)
+		if outcome.Failure() || phase < 0 {
+			continue
+		}
+		served := ""
+		if target, answered := b.sentTo(p); answered {
+			served = target
+		}
+		for _, t := range []*tally{whole[p.Class], phases[phase][p.Class]} {
+			t.add(1, outcome, p.Status, p.Probe, served)
+			if outcome == OutcomeOK {
+				t.exact = append(t.exact, milliseconds(p.Done.Sub(p.Sent)))
+			}
+		}
+	}
+}
+
+func (b *bench) countCells(whole map[Class]*tally, phases []map[Class]*tally) {
+	prober := map[Class]bool{ClassProbe: b.byProber(ClassProbe), ClassHealth: b.byProber(ClassHealth)}
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if !b.counting[c.Source] || c.Outcome.Failure() || prober[c.Class] {
+			continue
+		}
+		phase := b.phaseAt(time.Unix(c.Second, 0))
+		if phase < 0 {
+			continue
+		}
+		served := ""
+		if c.TargetStatus > 0 {
+			served = c.Target
+		}
+		t := phases[phase][c.Class]
+		t.add(c.Count, c.Outcome, c.Status, c.Route, served)
+		t.sketch.Merge(c.Latency)
+		whole[c.Class].add(c.Count, c.Outcome, c.Status, c.Route, served)
+	}
+	for class, t := range whole {
+		for i := range phases {
+			t.sketch.Merge(&phases[i][class].sketch)
+		}
+	}
+}
+
+// latencies are p50, p95, p99 and max in milliseconds: exact by nearest rank for
+// probes, from the sketch (within [HistogramError]; the maximum exact) for logs.
+func (t *tally) latencies() (p50, p95, p99, top *float64) {
+	var values [4]float64
+	switch {
+	case len(t.exact) > 0:
+		slices.Sort(t.exact)
+		for i, share := range []float64{.5, .95, .99, 1} {
+			values[i] = t.exact[nearestRank(share, len(t.exact))-1]
+		}
+	case t.sketch.Count() > 0:
+		for i, v := range t.sketch.Quantiles(.5, .95, .99) {
+			values[i] = float64(v) / 1e3
+		}
+		values[3] = float64(t.sketch.Max()) / 1e3
+	default:
+		return nil, nil, nil, nil
+	}
+	return &values[0], &values[1], &values[2], &values[3]
+}
+
+func (t *tally) counts() *Counts {
+	c := &Counts{Requests: t.requests, Failures: t.failures, Outcomes: t.outcomes, ByTarget: t.byTarget}
+	c.P50, c.P95, c.P99, c.Max = t.latencies()
+	return c
+}
+
+func (t *tally) total() *Total {
+	total := &Total{
+		Requests: t.requests, Failures: t.failures, Outcomes: t.outcomes, Statuses: t.statuses,
+		Causes: map[Cause]int{}, ByRoute: t.routes, ByTarget: t.byTarget,
+	}
+	total.P50, total.P95, total.P99, total.Max = t.latencies()
+	return total
+}
+
+func milliseconds(d time.Duration) float64 { return math.Round(float64(d.Nanoseconds())/1e3) / 1e3 }

@@ -1,0 +1,319 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Why a span is blind.
+const (
+	blindQueryFailed = "query_failed"   // the collector was answered with an error, or not at all
+	blindGap         = "gap"            // nothing was polled or sent for more than three intervals
+	blindNoData      = "no_data"        // no collector was responsible for the span
+	blindPartial     = "partial_object" // a log object was cut short or could not be read
+	blindHorizon     = "horizon"        // logs of the span may still arrive
+)
+
+// pollReach is how many intervals back a poll vouches for.
+const pollReach = 3
+
+// cover says for every configured source what it saw of the window so far. While
+// the window is open, only the time up to the present is judged.
+func (b *bench) cover() {
+	b.report.Coverage = []Coverage{}
+	add := func(source string, c Coverage) {
+		if _, ok := b.coverage[source]; ok {
+			return
+		}
+		c.Source, c.From, c.To = source, Time{b.from}, Time{b.seenTo}
+		slices.SortFunc(c.Blind, func(x, y Blind) int { return x.From.Compare(y.From.Time) })
+		c.Seen = seconds(max(b.seenTo.Sub(b.from), 0))
+		spans := make([]span, 0, len(c.Blind))
+		for _, blind := range c.Blind {
+			spans = append(spans, span{blind.From.Time, blind.To.Time})
+		}
+		for _, s := range union(spans) {
+			c.Seen -= seconds(s.to.Sub(s.from))
+		}
+		if c.Blind == nil {
+			c.Blind = []Blind{}
+		}
+		b.report.Coverage = append(b.report.Coverage, c)
+		b.coverage[source] = &b.report.Coverage[len(b.report.Coverage)-1]
+	}
+	s := b.obs.Service
+	for _, balancer := range s.LoadBalancers {
+		for _, log := range balancer.AccessLogs {
+			add(log.Name, b.coverAccessLog(log.Name))
+		}
+		for _, group := range balancer.TargetGroups {
+			for _, states := range group.States {
+				add(states.Name, b.coverPolls(states.Name, states.Every, b.pollTimes(states.Name)))
+			}
+		}
+	}
+	for _, log := range s.AppLogs {
+		add(log.Name, Coverage{Blind: b.blindByRuns(log.Name), Lines: b.appLines(log.Name)})
+	}
+	for _, probe := range s.Probes {
+		add(probe.Name, b.coverPolls(probe.Name, probe.Every, b.sendTimes(probe.Name)))
+	}
+	// Sources outside that list (step files, say) matter only when they failed.
+	for _, run := range b.obs.Runs {
+		if _, known := b.coverage[run.Source]; !known && run.Code != "" {
+			add(run.Source, Coverage{Blind: b.blindByRuns(run.Source)})
+		}
+	}
+	for i := range b.report.Coverage { // the slice may have moved while it grew
+		b.coverage[b.report.Coverage[i].Source] = &b.report.Coverage[i]
+	}
+}
+
+// coverAccessLog: a missing object is not blind by itself; a listing or an object
+// that could not be read is, and so is the time whose objects may still arrive.
+func (b *bench) coverAccessLog(source string) Coverage {
+	c := Coverage{Blind: b.blindByRuns(source), Lines: ptr(0), Malformed: ptr(0), PartialObjects: ptr(0)}
+	horizon := map[string]time.Time{}
+	for _, o := range b.obs.Objects {
+		if o.Source != source {
+			continue
+		}
+		*c.Lines += o.Lines
+		*c.Malformed += o.SetAside
+		horizon[o.Node] = latest(horizon[o.Node], o.To)
+		if o.Partial {
+			*c.PartialObjects++
+		}
+		if o.Partial || o.Error != "" {
+			from, to := latest(o.From, b.from), earliest(o.To, b.seenTo)
+			if o.From.IsZero() {
+				from = b.from // its name does not say: any of the window may be missing
+			}
+			if from.Before(to) {
+				detail := o.Key
+				if o.Error != "" {
+					detail += ": " + o.Error
+				}
+				c.Blind = append(c.Blind, Blind{Time{from}, Time{to}, blindPartial, detail})
+			}
+		}
+	}
+	passed := !b.obs.At.Before(b.to.Add(b.obs.Service.Window.Settle))
+	if !passed && len(horizon) > 0 {
+		passed = true
+		for _, end := range horizon {
+			passed = passed && end.After(b.to)
+		}
+	}
+	c.HorizonPassed = &passed
+	if !passed {
+		begins := b.seenTo
+		for _, end := range horizon {
+			begins = earliest(begins, end)
+		}
+		if len(horizon) == 0 {
+			begins = b.from
+		}
+		if begins = latest(begins, b.from); begins.Before(b.seenTo) {
+			c.Blind = append(c.Blind, Blind{Time{begins}, Time{b.seenTo}, blindHorizon, ""})
+		}
+	}
+	return c
+}
+
+// blindByRuns finds what no run of a collector vouches for: in the order in which
+// the runs ended, a good one covers its span and a failed one uncovers it.
+func (b *bench) blindByRuns(source string) []Blind {
+	var covered []span
+	var failed []Run
+	runs := slices.Clone(b.obs.Runs)
+	slices.SortStableFunc(runs, func(x, y Run) int { return cmp.Or(x.At.Compare(y.At), x.From.Compare(y.From)) })
+	for _, r := range runs {
+		if r.Source != source {
+			continue
+		}
+		if r.Code == "" {
+			covered = append(covered, span{r.From, r.To})
+			continue
+		}
+		failed = append(failed, r)
+		covered = subtract(covered, span{r.From, r.To})
+	}
+	blind := []Blind{}
+	for _, hole := range holes(b.from, b.seenTo, covered) {
+		blind = append(blind, explain(hole, failed, blindNoData))
+	}
+	return blind
+}
+
+// explain gives a hole the reason of the last failed run that meets it.
+func explain(hole span, failed []Run, otherwise string) Blind {
+	blind := Blind{Time{hole.from}, Time{hole.to}, otherwise, ""}
+	for _, r := range failed {
+		if r.From.Before(hole.to) && (r.To.After(hole.from) || r.To.Equal(r.From) && !r.To.Before(hole.from)) {
+			blind.Reason, blind.Detail = blindQueryFailed, r.Code+": "+r.Error
+		}
+	}
+	return blind
+}
+
+// coverPolls: a poll (or a probe's send) vouches for the time back to the one
+// before, if that is at most three intervals ago. At the window's edges, where the
+// neighbouring poll was not loaded, the same distance is allowed.
+func (b *bench) coverPolls(source string, every time.Duration, at []time.Time) Coverage {
+	var failed []Run
+	for _, r := range b.obs.Runs {
+		if r.Source == source && r.Code != "" {
+			failed = append(failed, r)
+		}
+	}
+	c := Coverage{Blind: []Blind{}}
+	if len(at) == 0 {
+		if b.from.Before(b.seenTo) {
+			c.Blind = append(c.Blind, explain(span{b.from, b.seenTo}, failed, blindNoData))
+		}
+		return c
+	}
+	if every <= 0 {
+		every = medianGap(at)
+	}
+	before := b.from
+	for _, t := range append(slices.Clone(at), b.seenTo) {
+		t = earliest(latest(t, b.from), b.seenTo)
+		if t.Sub(before) > pollReach*every {
+			c.Blind = append(c.Blind, explain(span{before, t}, failed, blindGap))
+		}
+		before = latest(before, t)
+	}
+	return c
+}
+
+func medianGap(at []time.Time) time.Duration {
+	gaps := []time.Duration{}
+	for i := 1; i < len(at); i++ {
+		if gap := at[i].Sub(at[i-1]); gap > 0 {
+			gaps = append(gaps, gap)
+		}
+	}
+	if len(gaps) == 0 {
+		return 0
+	}
+	slices.Sort(gaps)
+	return gaps[len(gaps)/2]
+}
+
+// pollTimes are the moments of the polls of a source that brought states.
+func (b *bench) pollTimes(source string) []time.Time {
+	var at []time.Time
+	for _, s := range b.obs.States {
+		if s.Source == source {
+			at = append(at, s.At)
+		}
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	return slices.CompactFunc(at, time.Time.Equal)
+}
+
+// sendTimes are the moments at which a probe sent.
+func (b *bench) sendTimes(probe string) []time.Time {
+	var at []time.Time
+	for i := range b.obs.Probes {
+		if b.obs.Probes[i].Probe == probe {
+			at = append(at, b.obs.Probes[i].Sent)
+		}
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	return at
+}
+
+// appLines is how many lines of an application log the rules saw; nil when the
+// collector did not count them.
+func (b *bench) appLines(source string) *int {
+	most, counted := 0, false
+	byRule := map[string]int{}
+	for _, c := range b.obs.Counts {
+		if c.Source == source {
+			byRule[c.Rule] += c.Lines
+			most, counted = max(most, byRule[c.Rule]), true
+		}
+	}
+	if !counted {
+		return nil
+	}
+	return &most
+}
+
+// controls sums the lines and matches of every log rule: a rule that never matched
+// while its source had lines must not look like nothing happened.
+func (b *bench) controls() []Control {
+	var controls []Control
+	index := map[[2]string]int{}
+	counts := slices.Clone(b.obs.Counts)
+	slices.SortStableFunc(counts, func(x, y RuleCount) int {
+		return cmp.Or(compareStrings(x.Rule, y.Rule), compareStrings(x.Source, y.Source))
+	})
+	for _, c := range counts {
+		k := [2]string{c.Rule, c.Source}
+		i, ok := index[k]
+		if !ok {
+			i = len(controls)
+			index[k] = i
+			controls = append(controls, Control{Rule: c.Rule, Source: c.Source})
+		}
+		controls[i].Lines += c.Lines
+		controls[i].Matched += c.Matched
+	}
+	return controls
+}
+
+// span is a half-open stretch of time.
+type span struct{ from, to time.Time }
+
+// union merges spans into disjoint ones, ascending.
+func union(spans []span) []span {
+	spans = slices.Clone(spans)
+	slices.SortFunc(spans, func(x, y span) int { return x.from.Compare(y.from) })
+	var merged []span
+	for _, s := range spans {
+		if !s.from.Before(s.to) {
+			continue
+		}
+		if n := len(merged); n > 0 && !s.from.After(merged[n-1].to) {
+			merged[n-1].to = latest(merged[n-1].to, s.to)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// subtract removes a span from others.
+func subtract(spans []span, gone span) []span {
+	var left []span
+	for _, s := range spans {
+		if !gone.from.Before(s.to) || !s.from.Before(gone.to) {
+			left = append(left, s)
+			continue
+		}
+		if s.from.Before(gone.from) {
+			left = append(left, span{s.from, gone.from})
+		}
+		if gone.to.Before(s.to) {
+			left = append(left, span{gone.to, s.to})
+		}
+	}
+	return left
+}
+
+// holes are the parts of [from, to) that no span covers.
+func holes(from, to time.Time, covered []span) []span {
+	if !from.Before(to) {
+		return nil
+	}
+	left := []span{{from, to}}
+	for _, s := range union(covered) {
+		left = subtract(left, s)
+	}
+	return left
+}

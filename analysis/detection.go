@@ -1,0 +1,267 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// missWindows are the lengths of failure windows for which a chance is given.
+var missWindows = []time.Duration{100 * time.Millisecond, 400 * time.Millisecond, time.Second, 5 * time.Second}
+
+// detect says, per business probe, which total outages of one target its requests
+// would have missed: in the risky phases taken one by one, and over the whole
+// window. Where no application log attributes requests, the figure is for an outage
+// that takes a target's equal share of the requests.
+func (b *bench) detect() []Detection {
+	var rows []Detection
+	for _, probe := range b.obs.Service.Probes {
+		if probe.Class != ClassProbe {
+			continue
+		}
+		var sends []time.Time
+		byTarget := map[string][]time.Time{}
+		failed := map[string]int{}
+		for i := range b.obs.Probes {
+			p := &b.obs.Probes[i]
+			if p.Probe != probe.Name || !b.inWindow(p.Sent) {
+				continue
+			}
+			sends = append(sends, p.Sent)
+			target, answered := b.sentTo(p)
+			if answered {
+				byTarget[target] = append(byTarget[target], p.Sent)
+			}
+			if b.probeOutcome(p).Failure() {
+				failed[""]++
+				failed[target]++
+			}
+		}
+		slices.SortFunc(sends, time.Time.Compare)
+		scopes := []Phase{{From: Time{b.from}, To: Time{b.seenTo}}}
+		for _, phase := range b.report.Phases {
+			if phase.risky() && phase.From.Before(b.seenTo) {
+				scopes = append(scopes, phase)
+			}
+		}
+		for _, scope := range scopes {
+			if len(byTarget) == 0 {
+				rows = append(rows, b.detectUnattributed(probe, scope, sends, failed[""]))
+				continue
+			}
+			for _, l := range b.lives {
+				if at := byTarget[l.name]; len(at) > 0 {
+					slices.SortFunc(at, time.Time.Compare)
+					rows = append(rows, b.detectTarget(probe, scope, l, at, failed[l.name]))
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// detectTarget gives the chances for one target, over the time in which it was in
+// rotation: for a total outage of length w placed anywhere there,
+// P(miss) = Σ max(0, g − w) ÷ (L − w) over the gaps g between requests that reached
+// it, edges included, L their sum.
+func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, failed int) Detection {
+	d := Detection{Scope: probe.Name, Phase: scope.Name, Target: l.name, Miss: []Miss{}}
+	var gaps []time.Duration
+	for _, in := range b.inRotation(l, scope.From.Time, earliest(scope.To.Time, b.seenTo)) {
+		before := in.from
+		for _, t := range at {
+			if t.Before(in.from) || !t.Before(in.to) {
+				continue
+			}
+			gaps = append(gaps, t.Sub(before))
+			before = t
+			d.Requests++
+		}
+		gaps = append(gaps, in.to.Sub(before))
+	}
+	describeGaps(&d, gaps, d.Requests)
+	for _, w := range missWindows {
+		if p, ok := missChance(gaps, w); ok {
+			d.Miss = append(d.Miss, Miss{milliseconds(w), p})
+		}
+	}
+	if failed == 0 {
+		d.FailureRateBelow = rateBound(d.Requests)
+	}
+	return d
+}
+
+// missChance is the chance that a total outage of length w fell between requests;
+// ok is false when the time is no longer than w.
+func missChance(gaps []time.Duration, w time.Duration) (p float64, ok bool) {
+	var length, missed time.Duration
+	for _, g := range gaps {
+		length += g
+		missed += max(0, g-w)
+	}
+	if length <= w {
+		return 0, false
+	}
+	return float64(missed) / float64(length-w), true
+}
+
+// detectUnattributed gives the mean of (1 − s)^N over all placements of a failure
+// window in the scope, s one target's share, N the requests sent within it.
+func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, failed int) Detection {
+	from, to := scope.From.Time, earliest(scope.To.Time, b.seenTo)
+	d := Detection{Scope: probe.Name, Phase: scope.Name, Miss: []Miss{}}
+	var inside []time.Time
+	for _, t := range sends {
+		if !t.Before(from) && t.Before(to) {
+			inside = append(inside, t)
+		}
+	}
+	d.Requests = len(inside)
+	var gaps []time.Duration
+	before := from
+	for _, t := range inside {
+		gaps = append(gaps, t.Sub(before))
+		before = t
+	}
+	gaps = append(gaps, to.Sub(before))
+	describeGaps(&d, gaps, d.Requests)
+	share := 1.0
+	if n := len(b.lives); n > 0 {
+		share = 1 / float64(n)
+	}
+	for _, w := range missWindows {
+		if to.Sub(from) > w {
+			d.Miss = append(d.Miss, Miss{milliseconds(w), meanMiss(inside, from, to, w, share)})
+		}
+	}
+	if failed == 0 {
+		d.FailureRateBelow = rateBound(d.Requests)
+	}
+	return d
+}
+
+// meanMiss averages (1 − share)^N over all starts t of [t, t+w) in [from, to−w]: N
+// changes only where t passes a send, or the window's end does.
+func meanMiss(sends []time.Time, from, to time.Time, w time.Duration, share float64) float64 {
+	last := to.Add(-w)
+	type event struct {
+		at    time.Time
+		delta int
+	}
+	var events []event
+	n := 0
+	for _, s := range sends {
+		if s.Before(from.Add(w)) {
+			n++ // already inside the first placement
+		} else if enters := s.Add(-w); enters.Before(last) {
+			events = append(events, event{enters, 1})
+		}
+		if s.Before(last) {
+			events = append(events, event{s, -1})
+		}
+	}
+	slices.SortFunc(events, func(x, y event) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.delta, y.delta)) })
+	sum, before := 0.0, from
+	for _, e := range events {
+		sum += math.Pow(1-share, float64(n)) * seconds(e.at.Sub(before))
+		before, n = e.at, n+e.delta
+	}
+	sum += math.Pow(1-share, float64(n)) * seconds(last.Sub(before))
+	return sum / seconds(last.Sub(from))
+}
+
+// describeGaps fills median, p99 and maximum of the gaps, by nearest rank.
+func describeGaps(d *Detection, gaps []time.Duration, requests int) {
+	if requests == 0 {
+		return
+	}
+	sorted := slices.Clone(gaps)
+	slices.Sort(sorted)
+	at := func(share float64) *float64 { return ptr(milliseconds(sorted[nearestRank(share, len(sorted))-1])) }
+	d.GapMedian, d.GapP99, d.GapMax = at(.5), at(.99), at(1)
+}
+
+// rateBound is the failure rate below which no failure in n requests puts it, at
+// 95 %: 1 − 0.05^(1/n). Failures cluster, so it bounds no failure window.
+func rateBound(n int) *float64 {
+	if n == 0 {
+		return nil
+	}
+	return ptr(1 - math.Pow(0.05, 1/float64(n)))
+}
+
+// inRotation are the spans in [from, to) in which a target was in rotation as far
+// as traffic shows: all of it, less the time between the last request before each
+// stop and the first one after.
+func (b *bench) inRotation(l *life, from, to time.Time) []span {
+	if !from.Before(to) {
+		return nil
+	}
+	in := []span{{from, to}}
+	for _, c := range l.cycles {
+		if gone, back, ok := b.down(c); ok {
+			in = subtract(in, span{gone, back})
+		}
+	}
+	return in
+}
+
+// rotationDips finds the time in which only one target of a group, or none, was in
+// rotation as far as traffic shows.
+func (b *bench) rotationDips() (single []TargetSpan, zero []Span) {
+	single, zero = []TargetSpan{}, []Span{}
+	groups := map[string][]*life{}
+	for _, l := range b.lives {
+		if len(l.points) > 0 {
+			groups[l.group] = append(groups[l.group], l)
+		}
+	}
+	for _, name := range sortedKeys(groups) {
+		mates := groups[name]
+		if len(mates) < 2 {
+			continue
+		}
+		edges := []time.Time{b.from, b.seenTo}
+		in := make([][]span, len(mates))
+		for i, l := range mates {
+			in[i] = b.inRotation(l, b.from, b.seenTo)
+			for _, s := range in[i] {
+				edges = append(edges, s.from, s.to)
+			}
+		}
+		slices.SortFunc(edges, time.Time.Compare)
+		for i := 1; i < len(edges); i++ {
+			from, to := edges[i-1], edges[i]
+			if !from.Before(to) {
+				continue
+			}
+			left, alone := 0, ""
+			for j, l := range mates {
+				if slices.ContainsFunc(in[j], func(s span) bool { return !from.Before(s.from) && from.Before(s.to) }) {
+					left++
+					alone = l.name
+				}
+			}
+			switch left {
+			case 0:
+				zero = appendSpan(zero, from, to)
+			case 1:
+				if n := len(single); n > 0 && single[n-1].Target == alone && single[n-1].To.Equal(from) {
+					single[n-1].To, single[n-1].Seconds = Time{to}, seconds(to.Sub(single[n-1].From.Time))
+				} else {
+					single = append(single, TargetSpan{alone, Span{Time{from}, Time{to}, seconds(to.Sub(from))}})
+				}
+			}
+		}
+	}
+	return single, zero
+}
+
+func appendSpan(spans []Span, from, to time.Time) []Span {
+	if n := len(spans); n > 0 && spans[n-1].To.Equal(from) {
+		spans[n-1].To, spans[n-1].Seconds = Time{to}, seconds(to.Sub(spans[n-1].From.Time))
+		return spans
+	}
+	return append(spans, Span{Time{from}, Time{to}, seconds(to.Sub(from))})
+}

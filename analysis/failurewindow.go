@@ -1,0 +1,171 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// failureWindows clusters the failures that were sent to a target around one of its
+// stops (all of them, for a target that never stopped), per class. A cluster ends
+// where the target served in between, or after a pause longer than the health-check
+// interval.
+func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
+	windows := []FailureWindow{}
+	pause := b.health(l.group).Interval
+	if pause == 0 {
+		pause = 30 * time.Second // ELBv2's default interval
+	}
+	for _, class := range Classes {
+		var cluster []failure
+		flush := func() {
+			if len(cluster) > 0 {
+				windows = append(windows, b.failureWindow(l, class, cluster))
+			}
+			cluster = nil
+		}
+		for _, f := range b.failures {
+			if f.class != class || b.failedTarget(f) != l.name || !b.belongs(l, c, f) {
+				continue
+			}
+			if n := len(cluster); n > 0 {
+				last := cluster[n-1]
+				if f.start.Sub(last.end) > pause || l.servedBetween(last.end, f.start) {
+					flush()
+				}
+			}
+			cluster = append(cluster, f)
+		}
+		flush()
+	}
+	return windows
+}
+
+// failedTarget is the target that a failed request was sent to; where no witness
+// says, the one target that was down at that moment.
+func (b *bench) failedTarget(f failure) string {
+	if f.target != "" {
+		return f.target
+	}
+	name := ""
+	for _, l := range b.lives {
+		for _, c := range l.cycles {
+			if from, to, ok := b.down(c); ok && f.end.After(from) && f.start.Before(to) {
+				if name != "" && name != l.name {
+					return ""
+				}
+				name = l.name
+			}
+		}
+	}
+	return name
+}
+
+// belongs assigns a failure to the cycle in whose time it falls.
+func (b *bench) belongs(l *life, c cycle, f failure) bool {
+	if len(l.cycles) < 2 {
+		return true
+	}
+	i := slices.Index(l.cycles, c)
+	return (i == 0 || !f.end.Before(l.cycles[i].begin())) && (i == len(l.cycles)-1 || f.end.Before(l.cycles[i+1].begin()))
+}
+
+func (l *life) servedBetween(from, to time.Time) bool {
+	i, _ := slices.BinarySearchFunc(l.points, from, func(p, t time.Time) int {
+		if p.After(t) {
+			return 1
+		}
+		return -1
+	})
+	return i < len(l.points) && l.points[i].Before(to)
+}
+
+func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWindow {
+	from, to := cluster[0].end, cluster[0].end
+	w := FailureWindow{Traffic: class, Statuses: map[string]int{}}
+	for _, f := range cluster {
+		from, to = earliest(from, f.end), latest(to, f.end)
+		w.Failed += f.n
+		w.Statuses[statusKey(f.status)] += f.n
+	}
+	w.From, w.To, w.Seconds = Time{from}, Time{to}, seconds(to.Sub(from))
+	w.Upper = l.upperBound(cluster[0].start, to)
+	w.Requests = w.Failed
+	if b.byProber(class) {
+		b.fillFromProbes(&w, l, class, from, to)
+	} else {
+		b.fillFromCells(&w, l, class, from, to)
+	}
+	return w
+}
+
+// upperBound is the time from the last success before a failure window to the
+// first after it, in seconds; nil where the target did not serve on both sides.
+func (l *life) upperBound(from, to time.Time) *float64 {
+	var before, after time.Time
+	for _, p := range l.points {
+		if !p.After(from) {
+			before = p
+		} else if p.After(to) {
+			after = p
+			break
+		}
+	}
+	if before.IsZero() || after.IsZero() {
+		return nil
+	}
+	return ptr(seconds(after.Sub(before)))
+}
+
+// fillFromProbes counts the probe requests that ended inside the window, in the
+// order in which they were sent.
+func (b *bench) fillFromProbes(w *FailureWindow, l *life, class Class, from, to time.Time) {
+	var inside []*ProbeRequest
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if p.Class == class && !p.Done.Before(from) && !p.Done.After(to) {
+			inside = append(inside, p)
+		}
+	}
+	slices.SortStableFunc(inside, func(x, y *ProbeRequest) int { return x.Sent.Compare(y.Sent) })
+	w.Requests = len(inside)
+	run, longest := 0, 0
+	for _, p := range inside {
+		if b.probeOutcome(p).Failure() {
+			run++
+			longest = max(longest, run)
+			continue
+		}
+		run = 0
+		if target, answered := b.sentTo(p); answered {
+			if target == l.name {
+				w.Boundary++
+			} else {
+				w.ServedByOthers++
+			}
+		}
+	}
+	w.LongestRun = &longest
+}
+
+// fillFromCells counts the logged requests of the seconds that the window touches;
+// their order within a second was not recorded, so neither was the longest run.
+func (b *bench) fillFromCells(w *FailureWindow, l *life, class Class, from, to time.Time) {
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if c.Class != class || !b.counting[c.Source] || c.Outcome.Failure() || c.Second < from.Unix() || c.Second > to.Unix() {
+			continue
+		}
+		// A cell that lies wholly before or after the window is not in it.
+		if c.Last.Before(from) || c.First.After(to) {
+			continue
+		}
+		w.Requests += c.Count
+		switch {
+		case c.TargetStatus == 0:
+		case c.Target == l.name:
+			w.Boundary += c.Count
+		default:
+			w.ServedByOthers += c.Count
+		}
+	}
+}

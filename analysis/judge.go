@@ -1,0 +1,217 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// Judge turns what was observed of one window into a report. It is pure: the same
+// observations give the same report, whatever the order in which they arrived.
+// Sentences and provenance are left for the caller to fill.
+func Judge(obs Observations) Report {
+	b := newBench(obs)
+	b.readSteps()
+	b.readServing()
+	b.followTargets()
+	b.cutPhases()
+	b.findDrains()
+	b.collectFailures()
+	b.countTraffic()
+	b.cover()
+	b.attribute()
+	b.findCauses()
+
+	r := &b.report
+	r.Schema = 1
+	r.Deploy = deployReport(obs.Deploy, obs.Service.Name)
+	r.Window = WindowReport{
+		From: Time{obs.From}, To: Time{obs.To}, Revision: obs.Revision, SealedAt: Time{obs.SealedAt},
+		State: WindowStateAt(obs.To, obs.Service.Window, obs.At),
+	}
+	r.Steps = b.stepReports()
+	r.Targets = b.targetReports()
+	r.SingleTarget, r.ZeroTargets = b.rotationDips()
+	r.Detection = b.detect()
+	r.Completeness = b.complete()
+	r.Controls = b.controls()
+	r.Clocks = b.clocks()
+	b.runRules()
+	b.judgeClaims()
+	r.Verdict = b.verdict()
+	return *r
+}
+
+// bench is the judge's table: the observations and everything derived from them so
+// far. Each step of [Judge] reads what the ones before it have put there.
+type bench struct {
+	obs      Observations
+	from, to time.Time
+	seenTo   time.Time // how far the window has been reached: the earlier of its end and At
+	started  time.Time // deploy.started, or the window's start without a deploy
+	report   Report
+
+	steps    []step
+	lives    []*life // one per target, in the order of the configuration
+	byName   map[string]*life
+	counting map[string]bool // access logs that count users
+	failures []failure
+	handled  map[probeID][]HandledRequest
+	logged   map[probeID]*Request // single log rows of known probe requests
+	drains   []drain
+	coverage map[string]*Coverage
+	surges   []surge
+}
+
+// probeID names one probe request.
+type probeID struct {
+	run string
+	seq int
+}
+
+func newBench(obs Observations) *bench {
+	b := &bench{
+		obs: obs, from: obs.From, to: obs.To, seenTo: obs.To,
+		byName: map[string]*life{}, counting: map[string]bool{},
+		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{},
+		coverage: map[string]*Coverage{},
+	}
+	if !obs.At.IsZero() && obs.At.Before(obs.To) {
+		b.seenTo = obs.At
+	}
+	b.started = obs.Deploy.StartedAt
+	if b.started.IsZero() {
+		b.started = obs.From
+	}
+	for _, balancer := range obs.Service.LoadBalancers {
+		for _, log := range balancer.AccessLogs {
+			if log.Counts {
+				b.counting[log.Name] = true
+			}
+		}
+	}
+	for _, h := range obs.Handled {
+		id := probeID{h.Run, h.Seq}
+		b.handled[id] = append(b.handled[id], h)
+	}
+	for i := range obs.Requests {
+		if r := &obs.Requests[i]; r.ProbeRun != "" && b.counting[r.Source] {
+			b.logged[probeID{r.ProbeRun, r.ProbeSeq}] = r
+		}
+	}
+	b.nameTargets()
+	return b
+}
+
+// nameTargets lists the targets: the configured ones first, then any other that a
+// log or a poll mentions. A configured target that no observation and no step
+// mentions stays listed: its silence is information.
+func (b *bench) nameTargets() {
+	add := func(name, group string) {
+		if name == "" {
+			return
+		}
+		l, ok := b.byName[name]
+		if !ok {
+			l = &life{name: name}
+			b.byName[name] = l
+			b.lives = append(b.lives, l)
+		}
+		if l.group == "" {
+			l.group = group
+		}
+	}
+	for _, t := range b.obs.Service.Targets {
+		add(t.Name, "")
+	}
+	configured := len(b.lives)
+	for _, s := range b.obs.States {
+		add(s.Target, s.TargetGroup)
+	}
+	for i := range b.obs.Cells {
+		if c := &b.obs.Cells[i]; c.Target != "" && b.counting[c.Source] {
+			if l, ok := b.byName[c.Target]; !ok || l.group == "" {
+				add(c.Target, c.TargetGroup)
+			}
+		}
+	}
+	for _, h := range b.obs.Handled {
+		add(h.Target, "")
+	}
+	for _, s := range b.obs.Steps {
+		if s.Deploy == b.obs.Deploy.ID {
+			add(s.Target, "")
+		}
+	}
+	slices.SortStableFunc(b.lives[configured:], func(x, y *life) int { return compareStrings(x.name, y.name) })
+	group := ""
+	for _, balancer := range b.obs.Service.LoadBalancers {
+		for _, g := range balancer.TargetGroups {
+			if group == "" {
+				group = g.Name
+			}
+		}
+	}
+	for _, l := range b.lives {
+		if l.group == "" {
+			l.group = group
+		}
+	}
+}
+
+// health is the health check of a target group: as the load balancer told it, else
+// as configured.
+func (b *bench) health(group string) HealthCheck {
+	var known HealthCheck
+	for _, balancer := range b.obs.Service.LoadBalancers {
+		for _, g := range balancer.TargetGroups {
+			if g.Name == group || group == "" {
+				known = g.Health
+			}
+		}
+	}
+	for _, g := range b.obs.Groups {
+		if (g.TargetGroup == group || group == "") && g.Health.Known() {
+			known = g.Health
+		}
+	}
+	return known
+}
+
+// slack is the health-check timeout, the ± around the moments of stop and return
+// in which a failure is put down to them; a second where no check is known.
+func (b *bench) slack(group string) time.Duration {
+	if h := b.health(group); h.Timeout > 0 {
+		return h.Timeout
+	}
+	return time.Second
+}
+
+func (b *bench) inWindow(t time.Time) bool { return !t.Before(b.from) && t.Before(b.to) }
+
+func deployReport(d Deploy, service string) DeployReport {
+	return DeployReport{
+		ID: d.ID, Service: service, Kind: d.Kind, VersionBefore: known(d.VersionBefore), VersionAfter: known(d.VersionAfter),
+		RollbackOf: known(d.RollbackOf), Environment: known(d.Environment), Actor: known(d.Actor), URL: known(d.URL),
+		StartedAt: Time{d.StartedAt}, ReportedAt: Time{d.ReportedAt}, Result: known(d.Result), Source: d.Source,
+	}
+}
+
+// known is nil for a string that nobody told.
+func known(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func compareStrings(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func ptr[T any](v T) *T { return &v }

@@ -1,0 +1,138 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// step is a step as the judge uses it.
+type step struct {
+	Step
+	ignored bool // contradicts the order of its target's steps
+	opens   bool // opens a phase
+}
+
+// rank is the place of a step in one target's way through a deploy. Steps that say
+// nothing about a target's order have rank 0.
+func rank(k StepKind) int {
+	switch k {
+	case StepDrainMarked, StepTargetDeregistered:
+		return 1
+	case StepRestartBegan, StepProcessKilled:
+		return 2
+	case StepAppReady:
+		return 3
+	case StepTargetRegistered:
+		return 4
+	}
+	return 0
+}
+
+// readSteps sorts this deploy's steps, finds those that repeat another (a
+// workflow's word and the application's own line about the same stop) and those
+// that contradict their target's order, and marks the ones that open phases.
+//
+// Inferred steps carry no deploy; they count from the deploy's start on, so that a
+// restart during the baseline is not taken for a part of it.
+func (b *bench) readSteps() {
+	for _, s := range b.obs.Steps {
+		if s.Deploy != b.obs.Deploy.ID && s.Deploy != "" || !b.inWindow(s.At) {
+			continue
+		}
+		b.steps = append(b.steps, step{Step: s})
+	}
+	slices.SortStableFunc(b.steps, func(x, y step) int {
+		return cmp.Or(x.At.Compare(y.At), cmp.Compare(rank(x.Kind), rank(y.Kind)), cmp.Compare(x.Kind, y.Kind),
+			compareStrings(x.Target, y.Target), compareStrings(x.Source, y.Source))
+	})
+	reached := map[string]int{}
+	stopped := map[string]bool{}
+	seen := map[string]map[StepKind]bool{}
+	for i := range b.steps {
+		s := &b.steps[i]
+		if s.At.Before(b.started) {
+			continue
+		}
+		r := rank(s.Kind)
+		if r == 0 || s.Target == "" {
+			s.opens = s.Kind == StepDeployStarted || s.Kind == StepTrafficSwitched || s.Kind == StepDeployReported
+			continue
+		}
+		before := reached[s.Target]
+		if seen[s.Target] == nil || before >= 3 && r <= 2 {
+			// The target's first step, or it goes round again.
+			seen[s.Target] = map[StepKind]bool{}
+			before = 0
+		}
+		switch {
+		case seen[s.Target][s.Kind]: // said twice, by two sources
+			continue
+		case r < before && r == 1: // a drain mark after the stop
+			s.ignored = true
+			continue
+		case r == 3 && !stopped[s.Target] && b.stopsLater(i): // ready before it stopped
+			s.ignored = true
+			continue
+		}
+		seen[s.Target][s.Kind] = true
+		stopped[s.Target] = stopped[s.Target] || r == 2
+		reached[s.Target] = max(before, r)
+		s.opens = r != 4
+	}
+}
+
+// stopsLater reports whether the target of step i stops after it without getting
+// ready again: then the order of the two is a matter of clocks.
+func (b *bench) stopsLater(i int) bool {
+	stops := false
+	for _, s := range b.steps[i+1:] {
+		if s.Target != b.steps[i].Target {
+			continue
+		}
+		switch rank(s.Kind) {
+		case 2:
+			stops = true
+		case 3:
+			return false
+		}
+	}
+	return stops
+}
+
+// moment is the first opening step of a kind for a target, at or after a time.
+func (b *bench) moment(target string, after time.Time, kinds ...StepKind) (time.Time, bool) {
+	for _, s := range b.steps {
+		if s.opens && s.Target == target && !s.At.Before(after) && slices.Contains(kinds, s.Kind) {
+			return s.At, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// stepReports lists the steps, with those that traffic and polled states imply.
+func (b *bench) stepReports() []StepReport {
+	reports := []StepReport{}
+	for _, s := range b.steps {
+		reports = append(reports, StepReport{Kind: s.Kind, At: Time{s.At}, Target: known(s.Target), Source: s.Source, Inferred: s.Inferred, Ignored: s.ignored})
+	}
+	for _, l := range b.lives {
+		for _, c := range l.cycles {
+			if !c.stop.IsZero() && !c.lastServed.IsZero() {
+				reports = append(reports, StepReport{Kind: StepLastRequest, At: Time{c.lastServed}, Target: ptr(l.name), Source: "traffic", Inferred: true})
+			}
+			if !c.firstServed.IsZero() {
+				reports = append(reports, StepReport{Kind: StepFirstRequest, At: Time{c.firstServed}, Target: ptr(l.name), Source: "traffic", Inferred: true})
+			}
+		}
+		for _, change := range l.changes {
+			kind := StepTargetHealthy
+			if !change.in {
+				kind = StepTargetEjected
+			}
+			reports = append(reports, StepReport{Kind: kind, At: Time{change.seen}, Target: ptr(l.name), Source: change.source, Inferred: true})
+		}
+	}
+	slices.SortStableFunc(reports, func(x, y StepReport) int { return x.At.Compare(y.At.Time) })
+	return reports
+}

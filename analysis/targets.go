@@ -1,0 +1,412 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// life is one target's way through the window.
+type life struct {
+	name, group string
+	points      []time.Time // moments at which it is known to have served, ascending
+	cycles      []cycle     // one for every time it stopped, or at least one
+	changes     []change    // of its polled state, into and out of rotation
+	polled      bool
+}
+
+// cycle is one drain, stop and return of a target. Zero times did not happen or
+// are not known.
+type cycle struct {
+	marked, deregistered, stop, restart, killed, ready time.Time
+	lastServed, firstServed                            time.Time
+	onPurpose                                          bool // it was told to stop
+}
+
+// change is a polled state that went into or out of rotation between two polls.
+type change struct {
+	in           bool
+	before, seen time.Time // last poll with the old state, first with the new
+	source       string
+}
+
+// readServing finds when each target is known to have served: the first start and
+// last end of every second's cell in the counting access logs in which it answered,
+// and every probe request that its own log answers.
+func (b *bench) readServing() {
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if c.TargetStatus == 0 || c.Target == "" || !b.counting[c.Source] {
+			continue
+		}
+		l := b.byName[c.Target]
+		if !c.First.IsZero() {
+			l.points = append(l.points, c.First)
+		}
+		if !c.Last.IsZero() {
+			l.points = append(l.points, c.Last)
+		}
+	}
+	for _, h := range b.obs.Handled {
+		if !h.Begun && h.Target != "" {
+			b.byName[h.Target].points = append(b.byName[h.Target].points, h.At)
+		}
+	}
+	for _, l := range b.lives {
+		slices.SortFunc(l.points, time.Time.Compare)
+	}
+	b.readStates()
+}
+
+// readStates finds the moments between which each polled state changed.
+func (b *bench) readStates() {
+	samples := slices.Clone(b.obs.States)
+	slices.SortStableFunc(samples, func(x, y StateSample) int {
+		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Source, y.Source), compareStrings(x.Target, y.Target))
+	})
+	type key struct{ source, target string }
+	last := map[key]StateSample{}
+	for _, s := range samples {
+		l := b.byName[s.Target]
+		l.polled = true
+		k := key{s.Source, s.Target}
+		before, ok := last[k]
+		last[k] = s
+		if !ok || before.State.InRotation() == s.State.InRotation() {
+			continue
+		}
+		l.changes = append(l.changes, change{in: s.State.InRotation(), before: before.At, seen: s.At, source: s.Source})
+	}
+}
+
+// followTargets cuts each target's life into cycles by the steps, and finds the
+// last request served before each stop and the first one after each return.
+func (b *bench) followTargets() {
+	for _, l := range b.lives {
+		var c cycle
+		begun := false
+		flush := func() {
+			if begun {
+				l.cycles = append(l.cycles, c)
+			}
+			c, begun = cycle{}, false
+		}
+		for _, s := range b.steps {
+			if !s.opens || s.Target != l.name {
+				continue
+			}
+			if rank(s.Kind) <= 2 && !c.ready.IsZero() {
+				flush()
+			}
+			begun = true
+			switch s.Kind {
+			case StepDrainMarked:
+				c.marked = s.At
+			case StepTargetDeregistered:
+				c.deregistered = s.At
+			case StepRestartBegan:
+				c.restart = s.At
+				c.onPurpose = c.onPurpose || c.killed.IsZero()
+			case StepProcessKilled:
+				c.killed = s.At
+			case StepAppReady:
+				c.ready = s.At
+			}
+		}
+		flush()
+		for i := range l.cycles {
+			c := &l.cycles[i]
+			c.stop = earliest(c.restart, c.killed)
+			until := b.to
+			if i+1 < len(l.cycles) {
+				until = l.cycles[i+1].begin()
+			}
+			l.serve(c, until)
+		}
+	}
+}
+
+func (c cycle) begin() time.Time {
+	return earliest(c.marked, c.deregistered, c.restart, c.killed, c.ready)
+}
+
+// serve fills the last request before the target was gone and the first after it
+// was back. Requests in flight may end after the stop, so the dividing moment is
+// readiness; without it, the widest gap in what it served after the stop.
+func (l *life) serve(c *cycle, until time.Time) {
+	if c.stop.IsZero() && c.ready.IsZero() {
+		return
+	}
+	divide := c.ready
+	if divide.IsZero() {
+		divide = l.widestGapAfter(c.stop, until)
+	}
+	for _, p := range l.points {
+		switch {
+		case p.Before(divide):
+			c.lastServed = p
+		case p.Before(until) && c.firstServed.IsZero():
+			c.firstServed = p
+		}
+	}
+}
+
+// widestGapAfter is the end of the longest pause in serving that begins at or
+// after a stop (or meets it); until when it never served again.
+func (l *life) widestGapAfter(stop, until time.Time) time.Time {
+	divide, widest := until, time.Duration(-1)
+	before := stop
+	for _, p := range l.points {
+		if p.Before(stop) || !p.Before(until) {
+			continue
+		}
+		if gap := p.Sub(before); gap > widest {
+			divide, widest = p, gap
+		}
+		before = p
+	}
+	if until.Sub(before) > widest {
+		return until
+	}
+	return divide
+}
+
+// down is the span in which the target may not have served around one stop: from
+// the last request it served to the first after its return, half-open, within the
+// window. ok is false when it did not stop.
+func (b *bench) down(c cycle) (from, to time.Time, ok bool) {
+	if c.stop.IsZero() {
+		return from, to, false
+	}
+	from, to = c.lastServed, c.firstServed
+	if from.IsZero() || from.After(c.stop) {
+		from = c.stop
+	}
+	if to.IsZero() {
+		to = b.to
+	}
+	return from, to, true
+}
+
+// targetReports prints each target's table.
+func (b *bench) targetReports() []TargetReport {
+	reports := []TargetReport{}
+	for _, l := range b.lives {
+		if len(l.cycles) == 0 {
+			r := b.targetReport(l, cycle{})
+			reports = append(reports, r)
+			continue
+		}
+		for _, c := range l.cycles {
+			reports = append(reports, b.targetReport(l, c))
+		}
+	}
+	return reports
+}
+
+func (b *bench) targetReport(l *life, c cycle) TargetReport {
+	d := b.obs.Deploy
+	r := TargetReport{
+		Target: l.name, TargetGroup: l.group,
+		VersionBefore: known(d.VersionBefore), VersionAfter: known(d.VersionAfter),
+		DrainMarkedAt: Time{c.marked}, DeregisteredAt: Time{c.deregistered}, LastServedAt: Time{c.lastServed},
+		RestartAt: Time{c.restart}, KilledAt: Time{c.killed}, ReadyAt: Time{c.ready}, FirstServedAt: Time{c.firstServed},
+		EjectedBasis: []string{}, FailureWindows: b.failureWindows(l, c),
+	}
+	if mark := earliest(c.marked, c.deregistered); !c.lastServed.IsZero() && !mark.IsZero() {
+		r.Eject = &Bounded{max(seconds(c.lastServed.Sub(mark)), 0), Lower}
+	}
+	r.LastServedToRestart = between(c.lastServed, c.stop, Upper)
+	r.KillToRestart = between(c.killed, c.restart, Exact)
+	r.Boot = between(latest(c.restart, c.killed), c.ready, Exact)
+	r.RestartToFirstRequest = between(c.stop, c.firstServed, Upper)
+	r.ReadyToFirstRequest = between(c.ready, c.firstServed, Upper)
+	r.ReportedToFirstServed = between(d.ReportedAt, c.firstServed, Upper)
+	r.ReturnToNextDrain = b.returnToNextDrain(l, c)
+	r.StateLagDown, r.StateLagUp = l.stateLags(c)
+	h := b.health(l.group)
+	if h.Known() {
+		r.Predicted = predict(h)
+		if !c.stop.IsZero() && c.onPurpose {
+			// The first report measured twice the theory, so the margin is as much again.
+			r.RecommendedDrainWait = ptr(math.Ceil(2*r.Predicted.Eject.To*10) / 10)
+		}
+	}
+	r.Ejected, r.EjectedBasis = b.ejected(l, c, h, r)
+	return r
+}
+
+// predict is what the settings alone imply, with checks started every Interval:
+// ejection between (U−1)·I and U·I+T after the first failing moment, return
+// between (H−1)·I and H·I+T after ready (spec: domain facts §2, Transitions).
+func predict(h HealthCheck) *Predicted {
+	span := func(n int) Interval {
+		n = max(n, 1)
+		return Interval{seconds(time.Duration(n-1) * h.Interval), seconds(time.Duration(n)*h.Interval + h.Timeout)}
+	}
+	return &Predicted{Eject: span(h.Unhealthy), Return: span(h.Healthy)}
+}
+
+// ejected says whether the load balancer took the target out before or while it
+// was down, with the grounds, strongest first.
+func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string, []string) {
+	if c.stop.IsZero() {
+		return "unknown", []string{}
+	}
+	no, yes := []string{}, []string{}
+	if h.Known() && h.Healthy > 1 && !c.ready.IsZero() && !c.firstServed.IsZero() &&
+		c.firstServed.Sub(c.ready) < time.Duration(h.Healthy-1)*h.Interval {
+		no = append(no, "served-right-after-ready")
+	}
+	sent, lastSent := b.sentWhileDown(l, c)
+	end := earliest(c.ready, c.firstServed)
+	if sent > 0 && h.Known() && !end.IsZero() && end.Sub(lastSent) < h.Interval {
+		no = append(no, "failures-shared-to-the-end")
+	}
+	for _, w := range r.FailureWindows {
+		if h.Known() && w.Upper != nil && *w.Upper < seconds(time.Duration(h.Unhealthy-1)*h.Interval) {
+			no = append(no, "window-shorter-than-checks")
+			break
+		}
+	}
+	out := slices.ContainsFunc(l.changes, func(ch change) bool { return !ch.in && ch.seen.After(earliest(c.begin(), c.stop)) })
+	if l.polled && !out {
+		no = append(no, "state-never-changed")
+	}
+	quiet := c.stop.Sub(c.lastServed)
+	if sent == 0 && !c.lastServed.IsZero() && b.wouldHaveSeen(l, c) && (quiet > 0 && h.Known() && quiet >= h.Interval/2 || out) {
+		yes = append(yes, "nothing-sent-before-stop")
+	}
+	if out {
+		yes = append(yes, "state-changed")
+	}
+	switch {
+	case len(no) > 0 && !(len(no) == 1 && no[0] == "state-never-changed" && len(yes) > 0):
+		return "no", no
+	case len(yes) > 0:
+		return "yes", yes
+	}
+	return "unknown", []string{}
+}
+
+// sentWhileDown counts the requests that the access logs say were sent to the
+// target from its stop until it was ready again, of every class.
+func (b *bench) sentWhileDown(l *life, c cycle) (n int, last time.Time) {
+	until := earliest(c.ready, c.firstServed)
+	if until.IsZero() {
+		until = b.to
+	}
+	for i := range b.obs.Requests {
+		r := &b.obs.Requests[i]
+		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && !r.moment().Before(c.stop) && r.moment().Before(until) {
+			n++
+			last = latest(last, r.End)
+		}
+	}
+	return n, last
+}
+
+// moment is when a logged request began, or its end where the log has no start.
+func (r *Request) moment() time.Time {
+	if r.Start.IsZero() {
+		return r.End
+	}
+	return r.Start
+}
+
+// wouldHaveSeen reports whether so many requests came while the target was stopped
+// that none of them going to it cannot be chance (5 %), had it been in rotation.
+func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
+	until := earliest(c.ready, c.firstServed)
+	if until.IsZero() {
+		until = b.to
+	}
+	mates := 0
+	for _, other := range b.lives {
+		if other.group == l.group {
+			mates++
+		}
+	}
+	if mates < 2 {
+		return false
+	}
+	n := 0
+	for i := range b.obs.Cells {
+		cell := &b.obs.Cells[i]
+		if b.counting[cell.Source] && cell.Target != "" && !cell.First.Before(c.stop) && cell.First.Before(until) {
+			n += cell.Count
+		}
+	}
+	return math.Pow(1-1/float64(mates), float64(n)) < 0.05
+}
+
+// returnToNextDrain is the time from this target's return until another one of its
+// group was next taken down.
+func (b *bench) returnToNextDrain(l *life, c cycle) *Bounded {
+	if c.firstServed.IsZero() {
+		return nil
+	}
+	var next time.Time
+	for _, other := range b.lives {
+		if other == l || other.group != l.group {
+			continue
+		}
+		for _, oc := range other.cycles {
+			if begin := oc.begin(); !c.stop.IsZero() && begin.After(c.stop) {
+				next = earliest(next, begin)
+			}
+		}
+	}
+	return between(c.firstServed, next, Lower)
+}
+
+// stateLags are how far the displayed state trailed traffic: out of rotation after
+// the last request served, into rotation after the first.
+func (l *life) stateLags(c cycle) (down, up *Interval) {
+	for _, ch := range l.changes {
+		lag := func(from time.Time) *Interval {
+			return &Interval{seconds(ch.before.Sub(from)), seconds(ch.seen.Sub(from))}
+		}
+		switch {
+		case !ch.in && down == nil && !c.lastServed.IsZero() && !ch.seen.Before(c.begin()):
+			down = lag(c.lastServed)
+		case ch.in && down != nil && up == nil && !c.firstServed.IsZero():
+			up = lag(c.firstServed)
+		}
+	}
+	return down, up
+}
+
+// between is the time from one moment to another, nil where one is missing.
+func between(from, to time.Time, bound Bound) *Bounded {
+	if from.IsZero() || to.IsZero() {
+		return nil
+	}
+	return &Bounded{seconds(to.Sub(from)), bound}
+}
+
+// seconds is a duration in seconds, to the microsecond.
+func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
+
+// earliest is the earliest of the moments that are known; zero when none is.
+func earliest(times ...time.Time) time.Time {
+	var first time.Time
+	for _, t := range times {
+		if !t.IsZero() && (first.IsZero() || t.Before(first)) {
+			first = t
+		}
+	}
+	return first
+}
+
+// latest is the latest of the moments.
+func latest(times ...time.Time) time.Time {
+	var last time.Time
+	for _, t := range times {
+		if t.After(last) {
+			last = t
+		}
+	}
+	return last
+}
