@@ -1,0 +1,313 @@
+package analysis
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// significance is the level of every test of the judge.
+const significance = 0.01
+
+// findCauses puts every failure down to the first cause of DESIGN's list that the
+// evidence bears out, and fills the causes of the totals.
+func (b *bench) findCauses() {
+	b.report.Baseline = b.baselineTests()
+	worse := b.worseRoutes()
+	quiet := map[string]bool{}
+	for _, t := range b.report.Baseline {
+		quiet[t.Kind] = t.BaselineFailures > 0 && !t.Significant
+	}
+	widen := b.clockDoubt()
+	for i := range b.failures {
+		f := &b.failures[i]
+		switch {
+		case f.end.Before(b.started): // nothing had begun: the service's own background
+			f.cause = CauseBackground
+		case b.meetsDeploy(f, widen):
+			f.cause = CauseDeploy
+			if b.meetsNeighbor(f, widen) {
+				f.cause = CauseShared
+			}
+		case b.byNewVersion(f) && worse[routeKey{f.class, f.route}]:
+			f.cause = CauseVersion
+		case quiet[f.kind()] && f.target != "":
+			f.cause = CauseBackground
+		default:
+			f.cause = CauseUnexplained
+		}
+		if total := b.report.Totals[f.class]; total != nil {
+			total.Causes[f.cause] += f.n
+		}
+	}
+}
+
+// meetsDeploy reports whether a failure meets the down interval, or the moments of
+// stop and return ± the check's timeout, of the target it was sent to; or of any
+// target, where no witness names one; or a time with no target in rotation.
+func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
+	if b.obs.Deploy.ID == "" {
+		return false
+	}
+	from, to := f.start.Add(-widen), f.end.Add(widen)
+	for _, l := range b.lives {
+		if f.target != "" && f.target != l.name {
+			continue
+		}
+		slack := b.slack(l.group)
+		for _, c := range l.cycles {
+			down, back, ok := b.down(c)
+			if !ok {
+				continue
+			}
+			if !to.Before(down) && from.Before(back) || near(from, to, c.stop, slack) || near(from, to, c.firstServed, slack) {
+				return true
+			}
+		}
+	}
+	if f.target != "" {
+		return false
+	}
+	_, zero := b.rotationDips()
+	return slices.ContainsFunc(zero, func(s Span) bool { return !to.Before(s.From.Time) && from.Before(s.To.Time) })
+}
+
+// meetsNeighbor reports whether a failure also lies at a stop or return that
+// belongs to another deploy.
+func (b *bench) meetsNeighbor(f *failure, widen time.Duration) bool {
+	for _, s := range b.obs.Steps {
+		if s.Deploy == "" || s.Deploy == b.obs.Deploy.ID || rank(s.Kind) < 2 || f.target != "" && s.Target != f.target {
+			continue
+		}
+		if near(f.start.Add(-widen), f.end.Add(widen), s.At, b.slack("")) {
+			return true
+		}
+	}
+	return false
+}
+
+func near(from, to, moment time.Time, slack time.Duration) bool {
+	return !moment.IsZero() && !to.Before(moment.Add(-slack)) && !from.After(moment.Add(slack))
+}
+
+// clockDoubt is the largest distance from zero that any clock's offset may have; 0
+// where no request was matched.
+func (b *bench) clockDoubt() time.Duration {
+	doubt := 0.0
+	for _, o := range b.clocks() {
+		switch {
+		case o.Offset.From > 0: // the other clock is surely ahead
+			doubt = max(doubt, o.Offset.To)
+		case o.Offset.To < 0:
+			doubt = max(doubt, -o.Offset.From)
+		}
+	}
+	return time.Duration(doubt * float64(time.Millisecond))
+}
+
+type routeKey struct {
+	class Class
+	route string
+}
+
+// byNewVersion reports whether the target itself failed the request while it ran
+// the new version.
+func (b *bench) byNewVersion(f *failure) bool {
+	return f.targetAnswers && f.outcome == OutcomeTarget5xx && b.runsNew(f.target, f.start)
+}
+
+// runsNew reports whether a target had come back with the new version by a moment.
+func (b *bench) runsNew(target string, at time.Time) bool {
+	d := b.obs.Deploy
+	if d.VersionBefore == "" || d.VersionAfter == "" || d.VersionBefore == d.VersionAfter {
+		return false
+	}
+	l := b.byName[target]
+	return l != nil && slices.ContainsFunc(l.cycles, func(c cycle) bool { return !c.ready.IsZero() && !at.Before(c.ready) })
+}
+
+// worseRoutes are the routes on which the new version fails significantly more than
+// the old: Fisher's exact test, one-sided, corrected over routes (Bonferroni).
+func (b *bench) worseRoutes() map[routeKey]bool {
+	type arm struct{ failed, all int }
+	old, new := map[routeKey]arm{}, map[routeKey]arm{}
+	add := func(k routeKey, target string, at time.Time, n int, failed bool) {
+		arms := old
+		if b.runsNew(target, at) {
+			arms = new
+		}
+		a := arms[k]
+		a.all += n
+		if failed {
+			a.failed += n
+		}
+		arms[k] = a
+	}
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if b.counting[c.Source] && c.TargetStatus > 0 && !b.byProber(c.Class) {
+			add(routeKey{c.Class, c.Route}, c.Target, time.Unix(c.Second, 0), c.Count, c.Outcome == OutcomeTarget5xx)
+		}
+	}
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if target, answered := b.sentTo(p); answered {
+			add(routeKey{p.Class, p.Probe}, target, p.Sent, 1, b.probeOutcome(p) == OutcomeTarget5xx)
+		}
+	}
+	worse := map[routeKey]bool{}
+	for k, n := range new {
+		o := old[k]
+		if o.all > 0 && n.failed > 0 && fisherGreater(n.failed, n.all, o.failed, o.all) < significance/float64(len(new)) {
+			worse[k] = true
+		}
+	}
+	return worse
+}
+
+// baselineTests compare, per kind of failure that the baseline has too, the window
+// after the start with the baseline: given all failures of the kind, the window's
+// number is binomial with the window's share of the requests.
+func (b *bench) baselineTests() []BaselineTest {
+	type pair struct{ baseline, window int }
+	kinds := map[string]pair{}
+	classes := map[string]Class{}
+	for _, f := range b.failures {
+		p := kinds[f.kind()]
+		if f.end.Before(b.started) {
+			p.baseline += f.n
+		} else {
+			p.window += f.n
+		}
+		kinds[f.kind()] = p
+		classes[f.kind()] = f.class
+	}
+	tests := []BaselineTest{}
+	for _, kind := range sortedKeys(kinds) {
+		p := kinds[kind]
+		if p.baseline == 0 {
+			continue
+		}
+		t := BaselineTest{Kind: kind, BaselineFailures: p.baseline, WindowFailures: p.window}
+		t.BaselineRequests, t.WindowRequests = b.exposure(classes[kind])
+		t.P = binomialAtLeast(p.window, p.baseline+p.window, share(t.WindowRequests, t.BaselineRequests))
+		t.Significant = t.P < significance
+		tests = append(tests, t)
+	}
+	return tests
+}
+
+// exposure is how many requests of a class the baseline and the time after had.
+func (b *bench) exposure(class Class) (baseline, window int) {
+	for _, phase := range b.report.Phases {
+		counts := phase.Traffic[class]
+		switch {
+		case counts == nil:
+		case phase.Kind == "baseline":
+			baseline += counts.Requests
+		default:
+			window += counts.Requests
+		}
+	}
+	return baseline, window
+}
+
+// surge is a class's count of refusals, aborts or 4xx well above its baseline.
+type surge struct {
+	class   Class
+	outcome Outcome
+	test    BaselineTest
+}
+
+// findSurges compares rejections, client aborts and client errors with the
+// baseline, by the same conditional test. Without a baseline there is none.
+func (b *bench) findSurges() {
+	for _, class := range []Class{ClassUser, ClassProbe} {
+		before, after := b.exposure(class)
+		if before == 0 || after == 0 {
+			continue
+		}
+		for _, outcome := range []Outcome{OutcomeRejected, OutcomeClientAbort, OutcomeClientError} {
+			t := BaselineTest{Kind: string(class) + " " + string(outcome), BaselineRequests: before, WindowRequests: after}
+			for _, phase := range b.report.Phases {
+				if counts := phase.Traffic[class]; counts == nil {
+					continue
+				} else if phase.Kind == "baseline" {
+					t.BaselineFailures += counts.Outcomes[outcome]
+				} else {
+					t.WindowFailures += counts.Outcomes[outcome]
+				}
+			}
+			t.P = binomialAtLeast(t.WindowFailures, t.BaselineFailures+t.WindowFailures, share(after, before))
+			if t.Significant = t.WindowFailures > 0 && t.P < significance; t.Significant {
+				b.surges = append(b.surges, surge{class, outcome, t})
+			}
+		}
+	}
+}
+
+func share(part, rest int) float64 {
+	if part+rest == 0 {
+		return 1
+	}
+	return float64(part) / float64(part+rest)
+}
+
+// binomialAtLeast is P(X ≥ k) for X binomial(n, p).
+func binomialAtLeast(k, n int, p float64) float64 {
+	if k <= 0 || p >= 1 {
+		return 1
+	}
+	if p <= 0 {
+		return 0
+	}
+	sum := 0.0
+	for i := k; i <= n; i++ {
+		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
+	}
+	return min(sum, 1)
+}
+
+// fisherGreater is the one-sided p-value of Fisher's exact test that the first arm
+// fails more: P(X ≥ failed) for X hypergeometric.
+func fisherGreater(failed, all, otherFailed, otherAll int) float64 {
+	k, n := failed+otherFailed, all+otherAll
+	sum := 0.0
+	for i := failed; i <= min(k, all); i++ {
+		if k-i > otherAll {
+			continue
+		}
+		sum += math.Exp(logChoose(all, i) + logChoose(otherAll, k-i) - logChoose(n, k))
+	}
+	return min(sum, 1)
+}
+
+func logChoose(n, k int) float64 {
+	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
+	return lg(n) - lg(k) - lg(n-k)
+}
+
+// causedIn counts the failures of a class after the deploy's start, by cause.
+func (b *bench) causedIn(class Class) map[Cause]int {
+	n := map[Cause]int{}
+	for _, f := range b.failures {
+		if f.class == class && !f.end.Before(b.started) {
+			n[f.cause] += f.n
+		}
+	}
+	return n
+}
+
+// byTime orders findings: worst first, then by time and target.
+func byTime(x, y Finding) int {
+	order := map[Severity]int{SeverityHigh: 0, SeverityMedium: 1, SeverityInfo: 2}
+	name := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	return cmp.Or(cmp.Compare(order[x.Severity], order[y.Severity]), x.From.Compare(y.From.Time),
+		compareStrings(x.Code, y.Code), compareStrings(name(x.Target), name(y.Target)))
+}

@@ -1,0 +1,393 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// Ids of the built-in claims.
+const (
+	ClaimNoUserFailureCaused  = "no-user-failure-caused"
+	ClaimNoUserFailure        = "no-user-failure"
+	ClaimNoProbeFailureCaused = "no-probe-failure-caused"
+	ClaimNoProbeFailure       = "no-probe-failure"
+	ClaimAlwaysOneTarget      = "always-one-target"
+	ClaimEjectedBeforeStop    = "ejected-before-stop"
+)
+
+// Reasons of a claim's state.
+const (
+	ReasonCausedByDeploy  = "caused_by_deploy"
+	ReasonCausedByVersion = "caused_by_version"
+	ReasonFailureInScope  = "failure_in_scope"
+	ReasonUnexplained     = "unexplained_failure"
+	ReasonShared          = "shared_failure"
+	ReasonSurge           = "surge"
+	ReasonSourceBlind     = "source_blind"
+	ReasonIncomplete      = "source_incomplete"
+	ReasonHorizon         = "horizon_not_passed"
+	ReasonNotMeasured     = "not_measured"
+	ReasonNobodyThere     = "nobody_in_risky_phases"
+	ReasonNoFailure       = "no_failure"
+	ReasonZeroTargets     = "zero_targets"
+	ReasonStoppedInUse    = "stopped_in_rotation"
+	ReasonStopUnknown     = "stop_unknown"
+	ReasonServedUnknown   = "served_unknown"
+	ReasonNotApplicable   = "not_applicable"
+)
+
+// judgeClaims judges the built-in claims over [deploy.started, end of the window).
+func (b *bench) judgeClaims() {
+	scope := func(class Class) Scope { return Scope{class, Time{b.started}, Time{b.to}} }
+	claim := func(id string, class Class, judge func(*Claim)) {
+		c := Claim{ID: id, Scope: scope(class), Required: []Required{}, Evidence: []Evidence{}}
+		judge(&c)
+		b.report.Claims = append(b.report.Claims, c)
+	}
+	claim(ClaimNoUserFailureCaused, ClassUser, func(c *Claim) { b.judgeFailures(c, true) })
+	claim(ClaimNoUserFailure, ClassUser, func(c *Claim) { b.judgeFailures(c, false) })
+	claim(ClaimNoProbeFailureCaused, ClassProbe, func(c *Claim) { b.judgeFailures(c, true) })
+	claim(ClaimNoProbeFailure, ClassProbe, func(c *Claim) { b.judgeFailures(c, false) })
+	claim(ClaimAlwaysOneTarget, ClassUser, b.judgeAlwaysOne)
+	claim(ClaimEjectedBeforeStop, ClassUser, b.judgeEjected)
+}
+
+// judgeFailures judges "no failure" for a class: any failure in scope disproves the
+// literal claim, one caused by the deploy or its version the caused claim.
+func (b *bench) judgeFailures(c *Claim, caused bool) {
+	class := c.Scope.Traffic
+	c.Required = b.required(class)
+	causes := b.causedIn(class)
+	failures := 0
+	for _, n := range causes {
+		failures += n
+	}
+	if failures > 0 {
+		c.Evidence = append(c.Evidence, b.failureEvidence(class, failures))
+	}
+	switch {
+	case !caused && failures > 0:
+		c.State, c.Reason = Disproved, ReasonFailureInScope
+	case causes[CauseDeploy] > 0:
+		c.State, c.Reason = Disproved, ReasonCausedByDeploy
+	case causes[CauseVersion] > 0:
+		c.State, c.Reason = Disproved, ReasonCausedByVersion
+	case len(c.Required) == 0 || !b.measured(class) && !b.blindSource(c.Required):
+		c.State, c.Reason = Untested, ReasonNotMeasured
+	case causes[CauseShared] > 0:
+		c.State, c.Reason = Inconclusive, ReasonShared
+	case causes[CauseUnexplained] > 0:
+		c.State, c.Reason = Inconclusive, ReasonUnexplained
+	case slices.ContainsFunc(b.surges, func(s surge) bool { return s.class == class }):
+		c.State, c.Reason = Inconclusive, ReasonSurge
+	case !whole(c.Required):
+		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	case b.nobodyThere(class):
+		c.State, c.Reason = Untested, ReasonNobodyThere
+	default:
+		c.State, c.Reason = Supported, ReasonNoFailure
+	}
+}
+
+// required lists the sources that a claim about a class needs, and whether each was
+// whole over the claim's scope: for users the access logs that count, for probes
+// their own records.
+func (b *bench) required(class Class) []Required {
+	list := []Required{}
+	if class == ClassUser {
+		for _, source := range sortedKeys(b.counting) {
+			why := b.wholeSince(source, b.started)
+			if known, found := b.knownFound(source); why == "" && found < known {
+				why = "incomplete"
+			}
+			list = append(list, Required{Source: source, Complete: why == "", Why: why})
+		}
+		return list
+	}
+	for _, probe := range b.obs.Service.Probes {
+		if probe.Class == class {
+			why := b.wholeSince(probe.Name, b.started)
+			if why == "" && b.seenTo.Before(b.to) {
+				why = "horizon"
+			}
+			list = append(list, Required{Source: probe.Name, Complete: why == "", Why: why})
+		}
+	}
+	return list
+}
+
+// wholeSince says why a source is not whole from a moment to the window's end: blind
+// or horizon; missing where nothing is known of it; empty when it is whole.
+func (b *bench) wholeSince(source string, since time.Time) string {
+	c := b.coverage[source]
+	if c == nil {
+		return "missing"
+	}
+	for _, blind := range c.Blind {
+		if blind.Reason != blindHorizon && blind.To.After(since) {
+			return "blind"
+		}
+	}
+	if c.HorizonPassed != nil && !*c.HorizonPassed || b.seenTo.Before(b.to) {
+		return "horizon"
+	}
+	return ""
+}
+
+func whole(required []Required) bool {
+	return !slices.ContainsFunc(required, func(r Required) bool { return !r.Complete })
+}
+
+func (b *bench) blindSource(required []Required) bool {
+	return slices.ContainsFunc(required, func(r Required) bool { return r.Why == "blind" || r.Why == "horizon" })
+}
+
+// incompleteReason is the gravest reason among the sources that are not whole.
+func incompleteReason(required []Required) string {
+	for _, pair := range [][2]string{{"missing", ReasonNotMeasured}, {"blind", ReasonSourceBlind}, {"incomplete", ReasonIncomplete}} {
+		if slices.ContainsFunc(required, func(r Required) bool { return r.Why == pair[0] }) {
+			return pair[1]
+		}
+	}
+	return ReasonHorizon
+}
+
+// nobodyThere reports whether no request of a class fell into the risky phases (or,
+// where there are none, into the scope at all).
+func (b *bench) nobodyThere(class Class) bool {
+	n, risky, scope := 0, false, 0
+	for _, phase := range b.report.Phases {
+		counts := phase.Traffic[class]
+		if phase.Kind == "baseline" || counts == nil {
+			continue
+		}
+		scope += counts.Requests
+		if phase.risky() {
+			risky = true
+			n += counts.Requests
+		}
+	}
+	if risky {
+		return n == 0
+	}
+	return scope == 0
+}
+
+// judgeAlwaysOne judges "at every moment at least one target of the group was in
+// rotation", by the served pattern.
+func (b *bench) judgeAlwaysOne(c *Claim) {
+	if len(b.counting) > 0 {
+		c.Required = b.required(ClassUser)
+	} else {
+		c.Required = b.required(ClassProbe)
+	}
+	served := slices.ContainsFunc(b.lives, func(l *life) bool { return len(l.points) > 0 })
+	switch {
+	case len(b.report.ZeroTargets) > 0:
+		c.State, c.Reason = Disproved, ReasonZeroTargets
+		for _, s := range b.report.ZeroTargets {
+			c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: s.From, To: s.To})
+		}
+	case !served && len(c.Required) == 0:
+		c.State, c.Reason = Untested, ReasonNotMeasured
+	case !served:
+		c.State, c.Reason = Inconclusive, ReasonServedUnknown
+	case !whole(c.Required):
+		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	default:
+		c.State, c.Reason = Supported, ReasonNoFailure
+	}
+}
+
+// judgeEjected judges "every target was out of rotation before it was stopped". It
+// does not apply to a fault, which nobody planned.
+func (b *bench) judgeEjected(c *Claim) {
+	if b.obs.Deploy.Kind == KindFault || b.obs.Deploy.ID == "" {
+		c.State, c.Reason = Untested, ReasonNotApplicable
+		return
+	}
+	c.Required = b.required(ClassUser)
+	stops, unknown := 0, 0
+	for _, l := range b.lives {
+		for _, cycle := range l.cycles {
+			if cycle.stop.IsZero() {
+				continue
+			}
+			stops++
+			if sent, last := b.sentAfterStop(l, cycle); sent > 0 {
+				c.State, c.Reason = Disproved, ReasonStoppedInUse
+				c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: Time{cycle.stop}, To: Time{last}, Count: sent})
+			} else if !b.wouldHaveSeen(l, cycle) {
+				unknown++
+			}
+		}
+	}
+	switch {
+	case c.State == Disproved:
+	case len(c.Required) == 0:
+		c.State, c.Reason = Untested, ReasonNotMeasured
+	case stops == 0:
+		c.State, c.Reason = Inconclusive, ReasonStopUnknown
+	case !whole(c.Required):
+		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	case unknown > 0:
+		c.State, c.Reason = Inconclusive, ReasonServedUnknown
+	default:
+		c.State, c.Reason = Supported, ReasonNoFailure
+	}
+}
+
+// sentAfterStop counts what the load balancer still sent to a target after it was
+// told to stop: requests that failed there, and those that it yet answered.
+func (b *bench) sentAfterStop(l *life, c cycle) (n int, last time.Time) {
+	n, last = b.sentWhileDown(l, c)
+	until := earliest(c.ready, c.firstServed)
+	if until.IsZero() {
+		until = b.to
+	}
+	for i := range b.obs.Cells {
+		cell := &b.obs.Cells[i]
+		if cell.Target == l.name && cell.TargetStatus > 0 && b.counting[cell.Source] && !cell.First.Before(c.stop) && cell.First.Before(until) {
+			n += cell.Count
+			last = latest(last, cell.Last)
+		}
+	}
+	return n, last
+}
+
+func (b *bench) failureEvidence(class Class, n int) Evidence {
+	e := Evidence{Kind: "requests", Count: n}
+	if b.byProber(class) {
+		e.Kind = "probes"
+	}
+	var from, to time.Time
+	for _, f := range b.failures {
+		if f.class == class && !f.end.Before(b.started) {
+			from, to = earliest(from, f.end), latest(to, f.end)
+			e.Source = f.source
+		}
+	}
+	e.From, e.To = Time{from}, Time{to}
+	return e
+}
+
+// claimState is the state of a claim that was judged.
+func (b *bench) claimState(id string) VerdictState {
+	for _, c := range b.report.Claims {
+		if c.ID == id {
+			return c.State
+		}
+	}
+	return Untested
+}
+
+// verdict is the answer: that of no-user-failure-caused, and disproved also where
+// the deploy failed a probe, since a probe is a request like a user's.
+func (b *bench) verdict() Verdict {
+	v := Verdict{Claim: ClaimNoUserFailureCaused, State: b.claimState(ClaimNoUserFailureCaused)}
+	if v.State != Disproved && b.claimState(ClaimNoProbeFailureCaused) == Disproved {
+		v.Claim, v.State = ClaimNoProbeFailureCaused, Disproved
+	}
+	v.Conditions = b.conditions()
+	return v
+}
+
+// lowTraffic is the number of user requests in the risky phases below which the
+// verdict says that few were there.
+const lowTraffic = 30
+
+// conditions are what the verdict depends on and what was not measured.
+func (b *bench) conditions() []Condition {
+	conditions := []Condition{}
+	add := func(code string, values map[string]any) {
+		conditions = append(conditions, Condition{Code: code, Values: values})
+	}
+	if b.report.Window.State != WindowSealed {
+		add("provisional", map[string]any{"until": Time{b.to.Add(b.obs.Service.Window.Settle)}})
+	}
+	users, probes := b.report.Totals[ClassUser], b.report.Totals[ClassProbe]
+	b.userConditions(add, users, probes)
+	for _, class := range []Class{ClassUser, ClassProbe} {
+		causes := b.causedIn(class)
+		if n := causes[CauseUnexplained] + causes[CauseShared]; n > 0 {
+			add("unexplained-failures", map[string]any{"traffic": class, "count": n})
+		}
+	}
+	b.missConditions(add)
+	for _, c := range b.report.Coverage {
+		for _, blind := range c.Blind {
+			if blind.Reason == blindHorizon {
+				add("horizon", map[string]any{"source": c.Source})
+				continue
+			}
+			add("blind-spot", map[string]any{"source": c.Source, "from": blind.From, "to": blind.To, "seconds": seconds(blind.To.Sub(blind.From.Time)), "reason": blind.Reason})
+		}
+	}
+	for _, source := range sortedKeys(b.counting) {
+		if known, found := b.knownFound(source); found < known {
+			add("log-incomplete", map[string]any{"source": source, "known": known, "found": found})
+		}
+	}
+	for _, probe := range b.obs.Service.Probes {
+		if probe.Class == ClassProbe && probe.NewConnections && probes != nil {
+			add("new-connections-only", map[string]any{"probe": probe.Name})
+		}
+	}
+	if probes != nil {
+		add("one-vantage-point", nil)
+	}
+	add("single-run", nil)
+	return conditions
+}
+
+func (b *bench) userConditions(add func(string, map[string]any), users, probes *Total) {
+	if users == nil {
+		values := map[string]any{}
+		if probes != nil {
+			values["probe_requests"], values["probe_failures"] = probes.Requests, probes.Failures
+		}
+		add("users-not-measured", values)
+		return
+	}
+	add("status-codes-only", map[string]any{"traffic": ClassUser})
+	if b.claimState(ClaimNoUserFailure) == Supported {
+		for _, source := range sortedKeys(b.counting) {
+			add("census", map[string]any{"source": source, "requests": users.Requests})
+		}
+	}
+	there := 0
+	for _, phase := range b.report.Phases {
+		if counts := phase.Traffic[ClassUser]; counts != nil && phase.risky() {
+			there += counts.Requests
+		}
+	}
+	if there < lowTraffic && b.obs.Deploy.ID != "" {
+		add("low-traffic", map[string]any{"requests": there})
+	}
+}
+
+// missConditions name, per probe, the worst chance that a window of 400 ms on one
+// target was missed, and the bound on the failure rate.
+func (b *bench) missConditions(add func(string, map[string]any)) {
+	worst := map[string]map[string]any{}
+	order := []string{}
+	for _, d := range b.report.Detection {
+		for _, m := range d.Miss {
+			if m.WindowMS != 400 {
+				continue
+			}
+			if seen, ok := worst[d.Scope]; ok && seen["probability"].(float64) >= m.Probability {
+				continue
+			} else if !ok {
+				order = append(order, d.Scope)
+			}
+			worst[d.Scope] = map[string]any{"probe": d.Scope, "phase": d.Phase, "target": d.Target, "window_ms": m.WindowMS, "probability": m.Probability}
+		}
+	}
+	for _, scope := range order {
+		add("miss-chance", worst[scope])
+	}
+	if probes := b.report.Totals[ClassProbe]; probes != nil && probes.Failures == 0 && probes.Requests > 0 {
+		add("failure-rate-bound", map[string]any{"traffic": ClassProbe, "requests": probes.Requests, "below": *rateBound(probes.Requests)})
+	}
+}

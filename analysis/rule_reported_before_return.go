@@ -1,0 +1,50 @@
+package analysis
+
+import "time"
+
+// reportedBeforeReturn fires when success was reported before every target that was
+// stopped served again: a deploy started then would have found one target fewer.
+func reportedBeforeReturn(b *bench) ([]Finding, string) {
+	reported := b.obs.Deploy.ReportedAt
+	switch {
+	case b.obs.Deploy.ID == "":
+		return nil, whyNoDeploy
+	case reported.IsZero():
+		return nil, whyNotReported
+	case b.obs.Deploy.Result != "" && b.obs.Deploy.Result != "succeeded":
+		return nil, whyNotApply
+	}
+	var found []Finding
+	stops := 0
+	for _, l := range b.lives {
+		if len(l.cycles) == 0 {
+			continue
+		}
+		c := l.cycles[len(l.cycles)-1]
+		if c.stop.IsZero() || c.stop.After(reported) {
+			continue
+		}
+		stops++
+		if len(l.points) == 0 {
+			return found, whyServed
+		}
+		if !c.firstServed.IsZero() && !c.firstServed.After(reported) {
+			continue
+		}
+		values := map[string]any{"reported_at": Time{reported}, "first_served_at": moment(c.firstServed), "late_s": nil}
+		until := c.firstServed
+		if until.IsZero() {
+			until = b.seenTo
+		} else {
+			values["late_s"] = seconds(until.Sub(reported))
+		}
+		found = append(found, Finding{
+			Severity: SeverityMedium, Target: ptr(l.name), From: Time{reported}, To: Time{latest(until, reported.Add(time.Microsecond))}, Values: values,
+			Evidence: []Evidence{{Kind: "steps", Source: b.obs.Deploy.Source, From: Time{reported}, To: Time{reported}, Count: 1}},
+		})
+	}
+	if stops == 0 {
+		return nil, whyNoStop
+	}
+	return found, ""
+}

@@ -1,0 +1,71 @@
+package analysis
+
+// restartBeforeEject fires when a target was stopped on purpose while the load
+// balancer still sent to it. Evidence, either suffices: requests that an access log
+// says were sent to it from its stop until it was ready; or failures in its down
+// interval that the judge put down to it.
+func restartBeforeEject(b *bench) ([]Finding, string) {
+	if b.obs.Deploy.ID == "" {
+		return nil, whyNoDeploy
+	}
+	var found []Finding
+	stops, seen := 0, 0
+	for _, l := range b.lives {
+		for _, c := range l.cycles {
+			if c.stop.IsZero() || !c.onPurpose {
+				continue
+			}
+			stops++
+			sent, last := b.sentWhileDown(l, c)
+			user, probe := b.failedAround(l, c, ClassUser), b.failedAround(l, c, ClassProbe)
+			if sent > 0 || b.wouldHaveSeen(l, c) {
+				seen++
+			}
+			if sent == 0 && user == 0 && probe == 0 {
+				continue
+			}
+			mark := earliest(c.marked, c.deregistered)
+			values := map[string]any{
+				"stop_at": Time{c.stop}, "last_served_at": moment(c.lastServed), "marked_at": moment(mark), "wait_s": nil,
+				"predicted_from_s": nil, "predicted_to_s": nil, "failed_user": user, "failed_probe": probe, "sent_after_stop": sent,
+			}
+			if !mark.IsZero() {
+				values["wait_s"] = seconds(c.stop.Sub(mark))
+			}
+			if h := b.health(l.group); h.Known() {
+				p := predict(h)
+				values["predicted_from_s"], values["predicted_to_s"] = p.Eject.From, p.Eject.To
+			}
+			until := latest(last, c.ready, c.stop)
+			found = append(found, Finding{
+				Severity: SeverityHigh, Target: ptr(l.name), From: Time{c.stop}, To: Time{until}, Values: values,
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.stop}, To: Time{until}, Count: sent}},
+			})
+		}
+	}
+	switch {
+	case len(found) > 0:
+		return found, ""
+	case stops == 0 && b.obs.Deploy.Kind == KindFault:
+		return nil, whyNotApply
+	case stops == 0:
+		return nil, whyNoStop
+	case !b.logRead():
+		return nil, whyNoAccessLog
+	case seen < stops:
+		return nil, whyServed
+	}
+	return nil, ""
+}
+
+// failedAround counts a class's failures that the judge put down to the deploy and
+// to this stop of this target.
+func (b *bench) failedAround(l *life, c cycle, class Class) int {
+	n := 0
+	for _, f := range b.failures {
+		if f.class == class && (f.cause == CauseDeploy || f.cause == CauseShared) && b.failedTarget(f) == l.name && b.belongs(l, c, f) {
+			n += f.n
+		}
+	}
+	return n
+}

@@ -1,0 +1,44 @@
+package analysis
+
+// singleTarget fires for the time after the deploy's start in which, by traffic,
+// only one target of a group was in rotation. It is no failure: it says how long
+// the service stood on one leg, and how much that one served.
+func singleTarget(b *bench) ([]Finding, string) {
+	targets := 0
+	for _, l := range b.lives {
+		if len(l.points) > 0 {
+			targets++
+		}
+	}
+	switch {
+	case targets == 0:
+		return nil, whyServed
+	case len(b.lives) < 2:
+		return nil, whyOneTarget
+	}
+	var found []Finding
+	for _, s := range b.report.SingleTarget {
+		if s.To.Before(b.started) {
+			continue
+		}
+		requests := 0
+		for i := range b.obs.Cells {
+			c := &b.obs.Cells[i]
+			if b.counting[c.Source] && c.Target == s.Target && c.TargetStatus > 0 && !c.First.Before(s.From.Time) && c.Last.Before(s.To.Time) {
+				requests += c.Count
+			}
+		}
+		others := []string{}
+		for _, l := range b.lives {
+			if l.name != s.Target {
+				others = append(others, l.name)
+			}
+		}
+		found = append(found, Finding{
+			Severity: SeverityInfo, Target: ptr(s.Target), From: s.From, To: s.To,
+			Values:   map[string]any{"seconds": s.Seconds, "requests": requests, "others": others},
+			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: requests}},
+		})
+	}
+	return found, ""
+}

@@ -1,0 +1,110 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// rule is one finding's rule. check returns the findings it fires, or, where the
+// evidence it needs is missing, why it cannot be evaluated.
+type rule struct {
+	code  string
+	check func(*bench) (found []Finding, notEvaluable string)
+}
+
+// Why a rule cannot be evaluated.
+const (
+	whyNoAccessLog = "no_access_log"
+	whyNoStates    = "no_states"
+	whyNoStop      = "no_stop_time"
+	whyNoDeploy    = "no_deploy"
+	whyNotReported = "not_reported"
+	whyNotApply    = "not_applicable"
+	whyServed      = "served_unknown"
+	whySignals     = "needs_application_signals"
+	whyNotBuilt    = "not_built"
+	whyOneTarget   = "single_target_only"
+)
+
+// rules are all findings, in the order of their documentation.
+var rules = []rule{
+	{"restart-before-eject", restartBeforeEject},
+	{"returned-before-eject", returnedBeforeEject},
+	{"reported-before-return", reportedBeforeReturn},
+	{"back-to-back-deploy", backToBackDeploy},
+	{"fail-open", failOpen},
+	{"single-target", singleTarget},
+	{"blind-spot", blindSpot},
+	{"query-failed", queryFailed},
+}
+
+// pendingRules are the findings whose evidence nothing collects yet. They are named
+// in every report so that their silence is not taken for good news.
+var pendingRules = map[string]string{
+	"drain-wait-too-short": whyNotBuilt, "drain-never-seen": whyNotBuilt, "drain-marker-expired": whyNotBuilt,
+	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals, "returned-then-failed": whyNotBuilt,
+	"health-check-never-passes": whyNotBuilt, "health-check-blind": whyNotBuilt, "zero-targets": whyNotBuilt,
+	"idle-target": whyNotBuilt, "draining-target-served": whyNotBuilt, "reregistered": whyNotBuilt,
+	"state-lag": whyNotBuilt, "shutdown-5xx": whySignals, "retry-masked": whyNotBuilt,
+	"rejection-surge": whyNotBuilt, "abort-surge": whyNotBuilt, "client-error-surge": whyNotBuilt,
+	"version-worse": whyNotBuilt, "version-mismatch": whyNotBuilt, "health-sample-claim": whyNotBuilt,
+	"log-incomplete": whyNotBuilt, "log-late": whyNotBuilt, "no-baseline": whyNotBuilt, "low-traffic": whyNotBuilt,
+	"classification-suspect": whyNotBuilt, "clock-skew": whyNotBuilt, "probe-stall": whyNotBuilt,
+	"overlap-double-run": whySignals, "job-stopped": whySignals, "torn-write": whySignals, "step-order": whySignals,
+	"retry-amplification": whySignals, "burst-over-limit": whySignals, "unrelated-collapse": whySignals, "unbounded-wait": whySignals,
+}
+
+// runRules evaluates every rule.
+func (b *bench) runRules() {
+	b.findSurges()
+	b.report.Findings, b.report.Rules = []Finding{}, []RuleState{}
+	for _, r := range rules {
+		found, why := r.check(b)
+		state := RuleState{Code: r.code, State: RuleClear, Why: why}
+		switch {
+		case len(found) > 0:
+			state.State, state.Why = RuleFired, ""
+		case why != "":
+			state.State = RuleNotEvaluable
+		}
+		for _, f := range found {
+			f.Code = r.code
+			if f.Phase == nil {
+				f.Phase = b.phaseName(f.From.Time)
+			}
+			if f.Evidence == nil {
+				f.Evidence = []Evidence{}
+			}
+			b.report.Findings = append(b.report.Findings, f)
+		}
+		b.report.Rules = append(b.report.Rules, state)
+	}
+	for _, code := range sortedKeys(pendingRules) {
+		b.report.Rules = append(b.report.Rules, RuleState{Code: code, State: RuleNotEvaluable, Why: pendingRules[code]})
+	}
+	slices.SortStableFunc(b.report.Findings, byTime)
+}
+
+// phaseName names the phase of a moment; nil outside the window.
+func (b *bench) phaseName(t time.Time) *string {
+	if i := b.phaseAt(t); i >= 0 {
+		return &b.report.Phases[i].Name
+	}
+	return nil
+}
+
+// moment is a time for a finding's values: nil when it is not known.
+func moment(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return Time{t}
+}
+
+// orNil is a pointer's value for a finding's values: nil when there is none.
+func orNil[T any](p *T) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
