@@ -69,8 +69,7 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 	if f.target != "" {
 		return false
 	}
-	_, zero := b.rotationDips()
-	return slices.ContainsFunc(zero, func(s Span) bool { return !to.Before(s.From.Time) && from.Before(s.To.Time) })
+	return slices.ContainsFunc(b.zero, func(s Span) bool { return !to.Before(s.From.Time) && from.Before(s.To.Time) })
 }
 
 // meetsNeighbor reports whether a failure also lies at a stop or return that

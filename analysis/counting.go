@@ -68,12 +68,7 @@ func statusKey(status int) string {
 }
 
 // byProber reports whether a class is counted in the prober's own records.
-func (b *bench) byProber(class Class) bool {
-	if class != ClassProbe && class != ClassHealth {
-		return false
-	}
-	return slices.ContainsFunc(b.obs.Probes, func(p ProbeRequest) bool { return p.Class == class })
-}
+func (b *bench) byProber(class Class) bool { return b.prober[class] }
 
 // measured reports whether anything counts a class at all. A counting access log
 // that was read, even one without a single request of it, does.
@@ -246,10 +241,9 @@ func (b *bench) countProbes(whole map[Class]*tally, phases []map[Class]*tally) {
 }
 
 func (b *bench) countCells(whole map[Class]*tally, phases []map[Class]*tally) {
-	prober := map[Class]bool{ClassProbe: b.byProber(ClassProbe), ClassHealth: b.byProber(ClassHealth)}
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
-		if !b.counting[c.Source] || c.Outcome.Failure() || prober[c.Class] {
+		if !b.counting[c.Source] || c.Outcome.Failure() || b.byProber(c.Class) {
 			continue
 		}
 		phase := b.phaseAt(time.Unix(c.Second, 0))

@@ -13,6 +13,7 @@ func Judge(obs Observations) Report {
 	b.readSteps()
 	b.readServing()
 	b.followTargets()
+	b.findDips()
 	b.cutPhases()
 	b.findDrains()
 	b.collectFailures()
@@ -30,7 +31,7 @@ func Judge(obs Observations) Report {
 	}
 	r.Steps = b.stepReports()
 	r.Targets = b.targetReports()
-	r.SingleTarget, r.ZeroTargets = b.rotationDips()
+	r.SingleTarget, r.ZeroTargets = b.single, b.zero
 	r.Detection = b.detect()
 	r.Completeness = b.complete()
 	r.Controls = b.controls()
@@ -60,6 +61,9 @@ type bench struct {
 	drains   []drain
 	coverage map[string]*Coverage
 	surges   []surge
+	prober   map[Class]bool // classes that are counted in our own records
+	single   []TargetSpan
+	zero     []Span
 }
 
 // probeID names one probe request.
@@ -73,7 +77,7 @@ func newBench(obs Observations) *bench {
 		obs: obs, from: obs.From, to: obs.To, seenTo: obs.To,
 		byName: map[string]*life{}, counting: map[string]bool{},
 		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{},
-		coverage: map[string]*Coverage{},
+		coverage: map[string]*Coverage{}, prober: map[Class]bool{},
 	}
 	if !obs.At.IsZero() && obs.At.Before(obs.To) {
 		b.seenTo = obs.At
@@ -87,6 +91,11 @@ func newBench(obs Observations) *bench {
 			if log.Counts {
 				b.counting[log.Name] = true
 			}
+		}
+	}
+	for i := range obs.Probes {
+		if class := obs.Probes[i].Class; class == ClassProbe || class == ClassHealth {
+			b.prober[class] = true
 		}
 	}
 	for _, h := range obs.Handled {
