@@ -1,0 +1,199 @@
+// Package ndjson reads evidence files that hold one JSON object a line.
+//
+// What belongs here: reading whole lines, from the start or from where the last
+// read ended; naming lines that are not understood; and saying between which
+// moments such a line leaves a hole. What a line means is its caller's business.
+package ndjson
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// MaxLine bounds a line, in bytes. A longer one is named as not understood.
+const MaxLine = 1 << 20
+
+// Hole is a stretch of lines that were not understood, one after another.
+type Hole struct {
+	First, Last int       // 1-based line numbers
+	Err         error     // of the first line
+	From, To    time.Time // moments of the understood lines around it; zero where there is none
+}
+
+// Error names the lines and what was wrong with the first.
+func (h Hole) Error() string {
+	if h.First == h.Last {
+		return fmt.Sprintf("line %d: %v", h.First, h.Err)
+	}
+	return fmt.Sprintf("lines %d to %d: %v", h.First, h.Last, h.Err)
+}
+
+// Reader reads a file from where its last kept read ended. A file that got shorter
+// or was replaced is read from its start. The zero value with a Path is ready.
+type Reader struct {
+	Path string
+
+	kept, next mark
+}
+
+type mark struct {
+	info   os.FileInfo
+	offset int64
+	line   int
+	at     time.Time // of the last understood line
+}
+
+// Read gives every new whole line to each, which returns the moment that the line
+// speaks of. With final set, a last line without its end is given too. Empty lines
+// are skipped. Lines for which each fails are returned as holes, and the rest is
+// read on; the error is that of the file itself. Nothing counts as read until
+// [Reader.Keep] is called.
+func (r *Reader) Read(final bool, each func(line []byte) (time.Time, error)) ([]Hole, error) {
+	f, err := os.Open(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		return nil, fmt.Errorf("read %s: it is a directory", r.Path)
+	}
+	m := r.kept
+	if m.info == nil || !os.SameFile(m.info, info) || info.Size() < m.offset {
+		m = mark{}
+	}
+	m.info = info
+	if _, err := f.Seek(m.offset, io.SeekStart); err != nil {
+		return nil, err
+	}
+	var holes []Hole
+	open := false // the last line seen was not understood
+	in := bufio.NewReaderSize(f, MaxLine)
+	for {
+		line, size, long, err := readLine(in)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return holes, fmt.Errorf("read %s: %w", r.Path, err)
+		}
+		if errors.Is(err, io.EOF) && (!final || size == 0) {
+			break
+		}
+		m.line++
+		m.offset += size
+		if line = bytes.TrimSpace(line); len(line) == 0 && !long {
+			continue
+		}
+		var at time.Time
+		failed := fmt.Errorf("longer than %d bytes", MaxLine)
+		if !long {
+			at, failed = each(line)
+		}
+		switch {
+		case failed == nil:
+			if open {
+				holes[len(holes)-1].To = at
+			}
+			open, m.at = false, at
+		case open:
+			holes[len(holes)-1].Last = m.line
+		default:
+			open = true
+			holes = append(holes, Hole{First: m.line, Last: m.line, Err: failed, From: m.at})
+		}
+	}
+	r.next = m
+	return holes, nil
+}
+
+// Keep makes the last Read count: the next one goes on after it.
+func (r *Reader) Keep() { r.kept = r.next }
+
+// readLine returns the next line and the bytes it took. A line over the bound is
+// skipped: long is set and line is nil.
+func readLine(in *bufio.Reader) (line []byte, size int64, long bool, err error) {
+	for {
+		part, err := in.ReadSlice('\n')
+		size += int64(len(part))
+		if errors.Is(err, bufio.ErrBufferFull) {
+			long = true
+			continue
+		}
+		if long {
+			return nil, size, true, err
+		}
+		return part, size, false, err
+	}
+}
+
+// Code is the stable word for a failure to read a file, empty for nil.
+func Code(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return "not_found"
+	case errors.Is(err, fs.ErrPermission):
+		return "forbidden"
+	}
+	return "error"
+}
+
+// Span is the part of a hole that lies between from and to, which also stand for
+// ends that are not known. It never ends before it starts.
+func (h Hole) Span(from, to time.Time) (time.Time, time.Time) {
+	if !h.From.IsZero() && h.From.After(from) {
+		from = h.From
+	}
+	if !h.To.IsZero() && h.To.Before(to) {
+		to = h.To
+	}
+	if to.Before(from) {
+		to = from
+	}
+	return from, to
+}
+
+// Describe joins holes into one error text, naming at most five of them.
+func Describe(path string, holes []Hole) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: not understood: ", path)
+	for i, hole := range holes {
+		if i == 5 {
+			fmt.Fprintf(&b, "; and %d more places", len(holes)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(hole.Error())
+	}
+	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}
+
+// Follow calls pass now and then every interval until ctx ends, and a last time
+// after that, so that what came last is not left behind.
+func Follow(ctx context.Context, every time.Duration, pass func(ctx context.Context, last bool)) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		pass(ctx, false)
+		select {
+		case <-ctx.Done():
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			pass(bounded, true)
+			return
+		case <-tick.C:
+		}
+	}
+}
