@@ -1,0 +1,36 @@
+# The version of the linter that .golangci.yml is written for.
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := $(shell go env GOPATH)/bin/golangci-lint
+
+.PHONY: generate build test lint e2e peers bench check tools
+
+generate: ## the generated Go of the templates
+	go tool templ generate
+	go tool templ fmt .
+
+build: ## a static binary, without cgo
+	CGO_ENABLED=0 go build -trimpath -o gapless .
+
+test: ## what a bare machine with Go can run
+	go test ./...
+
+lint: tools
+	go vet ./...
+	go vet -tags "e2e peers" ./...
+	$(GOLANGCI) run ./...
+
+tools: ## the pinned linter, into GOPATH/bin
+	@$(GOLANGCI) version 2>/dev/null | grep -qF "$(GOLANGCI_VERSION:v%=%)" || \
+		go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+e2e: ## the pages in a real browser; CHROMIUM names it
+	go test -tags e2e -count=1 -timeout 15m -run '^TestBrowser' .
+
+peers: ## the collectors against AWS's stand-in; GAPLESS_MOTO names moto_server
+	go test -tags peers -count=1 -timeout 10m -run '^TestPeer' .
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+check: ## what CI runs
+	.ci/run
