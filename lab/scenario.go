@@ -1,0 +1,131 @@
+package lab
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"gapless/analysis"
+)
+
+// Scenario names.
+const (
+	RollingNaive = "rolling-naive"
+	RollingDrain = "rolling-drain"
+	Kill         = "kill"
+)
+
+// scenario is one deploy, its settings, and what a judge has to find.
+type scenario struct {
+	name         string
+	kind         analysis.DeployKind
+	health       analysis.HealthCheck
+	window       analysis.WindowSettings
+	boot         time.Duration
+	restartDelay time.Duration // of the supervisor, after a death that nobody asked for
+	expect       Expect
+	deploy       func(*workflow, context.Context) error
+}
+
+// Expect is what a sound judge says of a scenario.
+type Expect struct {
+	Verdict  analysis.VerdictState
+	Findings []string // codes that must be among the findings
+	// MayAlso are codes that the timing of a run may add, and that are true then.
+	MayAlso []string
+}
+
+// Met reports whether a verdict and its findings' codes are as expected: every
+// expected one is there, and none that is neither expected nor allowed.
+func (e Expect) Met(verdict analysis.VerdictState, findings []string) bool {
+	if verdict != e.Verdict {
+		return false
+	}
+	for _, code := range e.Findings {
+		if !slices.Contains(findings, code) {
+			return false
+		}
+	}
+	for _, code := range findings {
+		if !slices.Contains(e.Findings, code) && !slices.Contains(e.MayAlso, code) {
+			return false
+		}
+	}
+	return true
+}
+
+// Scenarios lists the scenarios that the lab can run.
+func Scenarios() []string {
+	var names []string
+	for i := range scenarios {
+		names = append(names, scenarios[i].name)
+	}
+	return names
+}
+
+// Expectation is what a sound judge says of a scenario; zero for an unknown one.
+func Expectation(name string) Expect {
+	if s := find(name); s != nil {
+		return s.expect
+	}
+	return Expect{}
+}
+
+func find(name string) *scenario {
+	for i := range scenarios {
+		if scenarios[i].name == name {
+			return &scenarios[i]
+		}
+	}
+	return nil
+}
+
+// The lab's times are those of the first report, some thirty times shorter: checks
+// every second instead of every 30, a boot of 0.6 s instead of 16 to 18 s, so that
+// a restart is as much shorter than an ejection as it was there.
+var (
+	fastChecks = analysis.HealthCheck{Interval: time.Second, Timeout: 300 * time.Millisecond, Unhealthy: 2, Healthy: 2, Path: healthPath}
+	slowChecks = analysis.HealthCheck{Interval: 3 * time.Second, Timeout: time.Second, Unhealthy: 2, Healthy: 2, Path: healthPath}
+	window     = analysis.WindowSettings{Baseline: 5 * time.Second, Tail: 5 * time.Second, Settle: 3 * time.Second, Max: 2 * time.Minute}
+)
+
+const (
+	bootTime  = 600 * time.Millisecond
+	buildTime = time.Second
+	// margin is added to every wait that a workflow derives from the settings.
+	margin = 700 * time.Millisecond
+)
+
+var scenarios = []scenario{
+	{
+		name: RollingNaive, kind: analysis.KindRolling, health: fastChecks, window: window, boot: bootTime, restartDelay: time.Second,
+		deploy: (*workflow).rollingNaive,
+		expect: Expect{
+			Verdict:  analysis.Disproved,
+			Findings: []string{"restart-before-eject"},
+			// On a slow machine a restart may take long enough to be ejected.
+			MayAlso: []string{"single-target", "reported-before-return"},
+		},
+	},
+	{
+		name: RollingDrain, kind: analysis.KindRolling, health: fastChecks, window: window, boot: bootTime, restartDelay: time.Second,
+		deploy: (*workflow).rollingDrain,
+		expect: Expect{
+			Verdict: analysis.Supported,
+			// Success is reported when the last node answers its own health check,
+			// as the workflow of the first report does: up to H·I + T too early.
+			Findings: []string{"reported-before-return", "single-target"},
+		},
+	},
+	{
+		// Down for about 1.7 s: the supervisor's delay and the boot. Checks must
+		// fail for at least (U−1)·I = 3 s before they eject.
+		name: Kill, kind: analysis.KindFault, health: slowChecks, window: window, boot: bootTime, restartDelay: time.Second,
+		deploy: (*workflow).kill,
+		expect: Expect{
+			Verdict:  analysis.Disproved,
+			Findings: []string{"returned-before-eject"},
+			MayAlso:  []string{"single-target"},
+		},
+	},
+}
