@@ -239,18 +239,18 @@ var (
 func unpack(r io.Reader) (content io.Reader, release func(), err error) {
 	source := sourceBuffers.Get().(*bufio.Reader)
 	source.Reset(r)
-	release = func() {
+	giveBack := func() {
 		source.Reset(nil)
 		sourceBuffers.Put(source)
 	}
 	head, err := source.Peek(2)
 	switch {
 	case err != nil && !errors.Is(err, io.EOF):
-		return nil, release, err
+		return nil, giveBack, err
 	case len(head) == 1 && head[0] == 0x1f:
-		return nil, release, io.ErrUnexpectedEOF
+		return nil, giveBack, io.ErrUnexpectedEOF
 	case len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b:
-		return source, release, nil
+		return source, giveBack, nil
 	}
 	z := gzipReaders.Get().(*gzip.Reader)
 	if err := z.Reset(source); err != nil {
@@ -258,10 +258,10 @@ func unpack(r io.Reader) (content io.Reader, release func(), err error) {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return nil, release, err
+		return nil, giveBack, err
 	}
 	return z, func() {
 		gzipReaders.Put(z)
-		release()
+		giveBack()
 	}, nil
 }
