@@ -13,6 +13,7 @@ type Observations struct {
 	At        time.Time
 	Revision  int
 	SealedAt  time.Time // zero while not sealed
+	Change    int64     // the store's count of changes up to which evidence was read; it tells a later one from this
 	Neighbors []Deploy  // deploys of the same service whose windows touch this one, without it
 	Steps     []Step
 	Groups    []GroupSettings // what the load balancer itself said of its target groups, newest last

@@ -1,0 +1,83 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"gapless/analysis"
+)
+
+// CollectorStatus is how one source of evidence is doing. Times are zero where it
+// never happened; numbers are since the beginning.
+type CollectorStatus struct {
+	Service, Source, Kind           string
+	LastRun, LastSuccess            time.Time
+	LastError, LastCode             string // of the last failure, even where a success came after it
+	LastErrorAt                     time.Time
+	Rows                            int64 // as its runs reported them
+	Lines, SetAside, PartialObjects int64
+	Objects                         int64
+	LastEvidence                    time.Time      // latest moment that its evidence is about
+	Holes                           []analysis.Run // failed runs, newest first, at most holesShown
+}
+
+// holesShown is how many failed runs a page shows of a source.
+const holesShown = 20
+
+// Collectors returns every source that ran or brought something, by service and name.
+func (db *DB) Collectors(ctx context.Context) (all []CollectorStatus, err error) {
+	err = db.view(ctx, func(s *sql.Tx) error {
+		var ids []int64
+		all, err = rowsOf(ctx, s, func(rows *sql.Rows, c *CollectorStatus) error {
+			var id int64
+			err := rows.Scan(&id, &c.Service, &c.Source, &c.Kind, stamp{&c.LastRun}, stamp{&c.LastSuccess}, &c.LastError, &c.LastCode, stamp{&c.LastErrorAt},
+				&c.Rows, &c.Lines, &c.SetAside, &c.PartialObjects, &c.Objects, stamp{&c.LastEvidence})
+			ids = append(ids, id)
+			return err
+		}, `SELECT c.id, s.name, c.source, c.kind, c.last_run, c.last_success, c.last_error, c.last_code, c.last_error_at,
+			c.rows, c.lines, c.set_aside, c.partial_objects, c.objects, c.last_evidence
+			FROM collector c JOIN service s ON s.id = c.service_id ORDER BY s.name, c.source`)
+		if err != nil {
+			return err
+		}
+		for i, id := range ids {
+			all[i].Holes, err = rowsOf(ctx, s, func(rows *sql.Rows, run *analysis.Run) error {
+				run.Source = all[i].Source
+				return rows.Scan(&run.Kind, stamp{&run.From}, stamp{&run.To}, stamp{&run.At}, &run.Rows, &run.Code, &run.Error)
+			}, `SELECT kind, from_at, to_at, at, rows, code, error FROM run WHERE collector_id = ? AND code <> '' ORDER BY at DESC LIMIT ?`, id, holesShown)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read collectors: %w", err)
+	}
+	return all, nil
+}
+
+// SetAsideRow is a line that was not understood, with the object it stood in.
+type SetAsideRow struct {
+	Object string
+	analysis.SetAsideLine
+}
+
+// SetAside returns lines of a source that were not understood, from the object that
+// was stored last, at most limit.
+func (db *DB) SetAside(ctx context.Context, service, source string, limit int) (lines []SetAsideRow, err error) {
+	err = db.view(ctx, func(s *sql.Tx) error {
+		lines, err = rowsOf(ctx, s, func(rows *sql.Rows, l *SetAsideRow) error {
+			return rows.Scan(&l.Object, &l.Line, &l.Offset, &l.Reason, &l.Detail, &l.Kind, &l.Raw)
+		}, `SELECT o.key, a.line, a.offset, a.reason, a.detail, a.kind, a.raw FROM set_aside a JOIN object o ON o.id = a.object_id
+			JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
+			WHERE s.name = ? AND c.source = ? ORDER BY a.object_id DESC, a.line LIMIT ?`, service, source, limit)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read lines set aside of %s: %w", source, err)
+	}
+	return lines, nil
+}

@@ -1,0 +1,242 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"gapless/analysis"
+)
+
+// AddObject stores everything that one log object held. An object that was read
+// whole is never stored again; one that was cut short or could not be read is
+// replaced when a later reading is better. Stored says whether this one was kept.
+func (db *DB) AddObject(ctx context.Context, service string, b analysis.ObjectBatch) (stored bool, err error) {
+	packed, err := packCells(b.Source, b.Cells) // outside of the transaction: it takes the longest
+	if err != nil {
+		return false, fmt.Errorf("add object %s: %w", b.Key, err)
+	}
+	err = db.write(ctx, service, func(t *tx) error {
+		stored, err = t.addObject(b, packed)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("add object %s: %w", b.Key, err)
+	}
+	return stored, nil
+}
+
+// quality orders readings of one object.
+func quality(o analysis.Object) int {
+	switch {
+	case o.Error == "" && !o.Partial:
+		return 2
+	case o.Partial:
+		return 1
+	}
+	return 0
+}
+
+func better(o, than analysis.Object) bool {
+	if q := quality(o) - quality(than); q != 0 {
+		return q > 0
+	}
+	return quality(o) == 1 && o.Lines > than.Lines
+}
+
+func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored bool, err error) {
+	collector, err := t.source(b.Source, "")
+	if err != nil {
+		return false, err
+	}
+	var old analysis.Object
+	var oldID int64
+	var oldHull hull
+	err = t.get(`SELECT id, lines, set_aside, partial, error, low, high FROM object WHERE collector_id = ? AND key = ?`, []any{collector, b.Key},
+		&oldID, &old.Lines, &old.SetAside, &old.Partial, &old.Error, stamp{&oldHull.from}, stamp{&oldHull.to})
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return false, err
+	case !better(b.Object, old):
+		return false, nil
+	default:
+		if _, err := t.exec(`DELETE FROM object WHERE id = ?`, oldID); err != nil { // its rows go with it
+			return false, err
+		}
+	}
+	rows := rowsHull(b)
+	all := rows
+	all.add(b.From, b.To)
+	id, err := t.insertObject(collector, b.Object, rows, all)
+	if err != nil {
+		return false, err
+	}
+	for _, add := range []func() error{
+		func() error { return t.addCells(id, packed) },
+		func() error { return t.addRequests(id, b.Source, b.Requests) },
+		func() error { return t.addKnown(id, b.Source, b.Known) },
+		func() error { return t.addSetAside(id, b.Lines) },
+	} {
+		if err := add(); err != nil {
+			return false, err
+		}
+	}
+	was := 0
+	if oldID != 0 {
+		was = 1
+		t.touch(oldHull.from, oldHull.to)
+	}
+	_, err = t.exec(`UPDATE collector SET objects = objects + ?, lines = lines + ?, set_aside = set_aside + ?, partial_objects = partial_objects + ?,
+		longest_object = max(longest_object, ?) WHERE id = ?`,
+		1-was, b.Object.Lines-old.Lines, b.SetAside-old.SetAside, number(b.Partial)-number(old.Partial), all.to.Sub(all.from).Microseconds(), collector)
+	if err != nil {
+		return false, err
+	}
+	t.changed = true
+	if all.empty() {
+		return true, nil
+	}
+	return true, t.evidence(collector, all.from, all.to)
+}
+
+func number(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// rowsHull is the span that an object's rows are about.
+func rowsHull(b analysis.ObjectBatch) (h hull) {
+	for i := range b.Cells {
+		second := seconds(b.Cells[i].Second)
+		h.add(second, second.Add(time.Second-time.Microsecond))
+	}
+	for i := range b.Requests {
+		h.add(b.Requests[i].Start, b.Requests[i].End)
+	}
+	return h
+}
+
+func (t *tx) insertObject(collector int64, o analysis.Object, rows, all hull) (id int64, err error) {
+	err = t.get(`INSERT INTO object (collector_id, key, node, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, partial, error, stored_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		[]any{collector, o.Key, o.Node, micro(o.From), micro(o.To), micro(rows.from), micro(rows.to), micro(all.from), micro(all.to),
+			o.Lines, o.Understood, o.SetAside, o.Partial, o.Error, t.now.UnixMicro()}, &id)
+	return id, err
+}
+
+func (t *tx) addCells(object int64, packed []packedCells) error {
+	insert := t.insert("cells", "service_id", "bucket", "object_id", "data")
+	for _, p := range packed {
+		if err := insert.add(t.id, p.bucket, object, p.data); err != nil {
+			return err
+		}
+	}
+	return insert.flush()
+}
+
+// requestMoment is when a request counts: a failure when it ended, any other by the
+// second in which it started.
+func requestMoment(r *analysis.Request) time.Time {
+	if r.Outcome.Failure() && !r.End.IsZero() {
+		return r.End
+	}
+	return seconds(r.Second)
+}
+
+func (t *tx) addRequests(object int64, source string, requests []analysis.Request) error {
+	insert := t.insert("request", "service_id", "at", "object_id", "line", "second", "start_at", "end_at", "duration", "node", "target_group",
+		"target", "class", "outcome", "route", "status", "target_status", "method", "url", "client", "user_agent", "probe_run", "probe_seq",
+		"connected", "websocket", "error_reason")
+	for i := range requests {
+		r := &requests[i]
+		if r.Source != source {
+			return fmt.Errorf("a request of source %q in an object of %q", r.Source, source)
+		}
+		err := insert.add(t.id, requestMoment(r).UnixMicro(), object, r.Line, r.Second, micro(r.Start), micro(r.End), r.Duration.Microseconds(), r.Node, r.TargetGroup,
+			r.Target, string(r.Class), string(r.Outcome), r.Route, r.Status, r.TargetStatus, r.Method, r.URL, r.Client, r.UserAgent, r.ProbeRun, r.ProbeSeq,
+			r.Connected, r.WebSocket, r.ErrorReason)
+		if err != nil {
+			return err
+		}
+	}
+	return insert.flush()
+}
+
+func (t *tx) addKnown(object int64, source string, known []analysis.KnownRequests) error {
+	insert := t.insert("known", "object_id", "node", "run", "seqs")
+	for _, k := range mergeKnown(known) {
+		if k.Source != source {
+			return fmt.Errorf("known requests of source %q in an object of %q", k.Source, source)
+		}
+		if err := insert.add(object, k.Node, k.Run, packSeqs(k.Seqs)); err != nil {
+			return err
+		}
+	}
+	return insert.flush()
+}
+
+func (t *tx) addSetAside(object int64, lines []analysis.SetAsideLine) error {
+	insert := t.insert("set_aside", "object_id", "line", "offset", "reason", "detail", "kind", "raw")
+	for _, l := range lines {
+		raw := l.Raw
+		if raw == nil {
+			raw = []byte{} // an empty line, not an unknown one
+		}
+		if err := insert.add(object, l.Line, l.Offset, l.Reason, l.Detail, l.Kind, raw); err != nil {
+			return err
+		}
+	}
+	return insert.flush()
+}
+
+// ReadObjects returns the keys of the objects of a source that were read whole and
+// whose period, or whose rows, meet [from, to].
+func (db *DB) ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]bool, error) {
+	keys := map[string]bool{}
+	err := db.view(ctx, func(s *sql.Tx) error {
+		rows, err := s.QueryContext(ctx, `SELECT o.key FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
+			WHERE s.name = ?1 AND c.source = ?2 AND o.low BETWEEN ?3 - c.longest_object AND ?4 AND o.high >= ?3 AND o.partial = 0 AND o.error = ''`,
+			service, source, from.UnixMicro(), to.UnixMicro())
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var key string
+			if err := rows.Scan(&key); err != nil {
+				return err
+			}
+			keys[key] = true
+		}
+		return rows.Err()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ledger of %s: %w", source, err)
+	}
+	return keys, nil
+}
+
+// mergeKnown joins the lists of each source, node and run, in order.
+func mergeKnown(lists []analysis.KnownRequests) []analysis.KnownRequests {
+	type key struct{ source, node, run string }
+	joined := map[key][]uint32{}
+	for _, k := range lists {
+		at := key{k.Source, k.Node, k.Run}
+		joined[at] = append(joined[at], k.Seqs...)
+	}
+	merged := make([]analysis.KnownRequests, 0, len(joined))
+	for k, seqs := range joined {
+		slices.Sort(seqs)
+		merged = append(merged, analysis.KnownRequests{Source: k.source, Node: k.node, Run: k.run, Seqs: slices.Compact(seqs)})
+	}
+	slices.SortFunc(merged, func(a, b analysis.KnownRequests) int {
+		return cmpAll(a.Source, b.Source, a.Node, b.Node, a.Run, b.Run)
+	})
+	return merged
+}

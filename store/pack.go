@@ -1,0 +1,400 @@
+package store
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"gapless/analysis"
+)
+
+// Cells are stored ten seconds of one object a row. A row of its own for each cell
+// would take several times as long to read: measured, reading is bound by the
+// number of rows, not of bytes.
+//
+// A packed row is, all numbers as unsigned varints unless said otherwise:
+//
+//	1 byte   format, packFormat
+//	         number of cells
+//	         number of strings, then each: length, bytes
+//	         number of kinds, then each: node, target group, target, class, outcome
+//	         and route as indexes of strings, status, target status
+//	cells    1 byte: bits 0–3 second within the ten, bit 4 has first, bit 5 has
+//	         last, bit 6 has latencies; kind; count; first as signed microseconds
+//	         from its second; last as signed microseconds from first (or from the
+//	         second); latencies as analysis.Histogram encodes them
+//	4 bytes  CRC-32C of everything before, little-endian
+//
+// Cells stand in the order of their seconds and keys, so that the same evidence is
+// the same bytes.
+const (
+	packFormat    = 1
+	bucketSeconds = 10
+
+	hasFirst   = 1 << 4
+	hasLast    = 1 << 5
+	hasLatency = 1 << 6
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// packedCells is one row.
+type packedCells struct {
+	bucket int64
+	data   []byte
+}
+
+func bucketOf(second int64) int64 {
+	if second < 0 {
+		second -= bucketSeconds - 1
+	}
+	return second / bucketSeconds
+}
+
+// packCells packs the cells of one object, which must all be of its source.
+func packCells(source string, cells []analysis.Cell) ([]packedCells, error) {
+	order := make([]*analysis.Cell, len(cells))
+	for i := range cells {
+		c := &cells[i]
+		if c.Source != source {
+			return nil, fmt.Errorf("a cell of source %q in an object of %q", c.Source, source)
+		}
+		if c.Count < 0 || c.Status < 0 || c.TargetStatus < 0 {
+			return nil, fmt.Errorf("a cell with a negative number: %+v", c.CellKey)
+		}
+		order[i] = c
+	}
+	slices.SortFunc(order, func(a, b *analysis.Cell) int { return compareKeys(&a.CellKey, &b.CellKey) })
+	var rows []packedCells
+	for len(order) > 0 {
+		bucket := bucketOf(order[0].Second)
+		n := 1
+		for n < len(order) && bucketOf(order[n].Second) == bucket {
+			n++
+		}
+		data, err := packBucket(bucket, order[:n])
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, packedCells{bucket, data})
+		order = order[n:]
+	}
+	return rows, nil
+}
+
+func compareKeys(a, b *analysis.CellKey) int {
+	if c := cmp.Compare(a.Second, b.Second); c != 0 {
+		return c
+	}
+	return cmp.Or(
+		strings.Compare(a.Node, b.Node), strings.Compare(a.TargetGroup, b.TargetGroup), strings.Compare(a.Target, b.Target),
+		strings.Compare(string(a.Class), string(b.Class)), strings.Compare(string(a.Outcome), string(b.Outcome)), strings.Compare(a.Route, b.Route),
+		cmp.Compare(a.Status, b.Status), cmp.Compare(a.TargetStatus, b.TargetStatus))
+}
+
+// cmpAll compares pairs of strings, first pair first.
+func cmpAll(pairs ...string) int {
+	for i := 0; i < len(pairs); i += 2 {
+		if c := strings.Compare(pairs[i], pairs[i+1]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func packBucket(bucket int64, cells []*analysis.Cell) ([]byte, error) {
+	strings, texts := map[string]uint64{}, []string(nil)
+	text := func(s string) uint64 {
+		i, ok := strings[s]
+		if !ok {
+			i = uint64(len(texts))
+			strings[s], texts = i, append(texts, s)
+		}
+		return i
+	}
+	kinds := map[analysis.CellKey]uint64{}
+	var kindBytes, body []byte
+	var err error
+	for _, c := range cells {
+		key := c.CellKey
+		key.Second = 0
+		kind, ok := kinds[key]
+		if !ok {
+			kind = uint64(len(kinds))
+			kinds[key] = kind
+			for _, s := range []string{key.Node, key.TargetGroup, key.Target, string(key.Class), string(key.Outcome), key.Route} {
+				kindBytes = binary.AppendUvarint(kindBytes, text(s))
+			}
+			kindBytes = binary.AppendUvarint(kindBytes, uint64(key.Status))
+			kindBytes = binary.AppendUvarint(kindBytes, uint64(key.TargetStatus))
+		}
+		if body, err = appendCell(body, c, byte(c.Second-bucket*bucketSeconds), kind); err != nil {
+			return nil, err
+		}
+	}
+	data := []byte{packFormat}
+	data = binary.AppendUvarint(data, uint64(len(cells)))
+	data = binary.AppendUvarint(data, uint64(len(texts)))
+	for _, s := range texts {
+		data = binary.AppendUvarint(data, uint64(len(s)))
+		data = append(data, s...)
+	}
+	data = binary.AppendUvarint(data, uint64(len(kinds)))
+	data = append(append(data, kindBytes...), body...)
+	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli)), nil
+}
+
+func appendCell(b []byte, c *analysis.Cell, second byte, kind uint64) ([]byte, error) {
+	head := second
+	if !c.First.IsZero() {
+		head |= hasFirst
+	}
+	if !c.Last.IsZero() {
+		head |= hasLast
+	}
+	if c.Latency != nil {
+		head |= hasLatency
+	}
+	b = append(b, head)
+	b = binary.AppendUvarint(b, kind)
+	b = binary.AppendUvarint(b, uint64(c.Count))
+	base := c.Second * 1e6
+	if head&hasFirst != 0 {
+		first := c.First.UnixMicro()
+		b = binary.AppendVarint(b, first-base)
+		base = first
+	}
+	if head&hasLast != 0 {
+		b = binary.AppendVarint(b, c.Last.UnixMicro()-base)
+	}
+	if head&hasLatency != 0 {
+		return c.Latency.AppendBinary(b)
+	}
+	return b, nil
+}
+
+var errPacked = errors.New("packed cells are damaged")
+
+// unpacker turns packed rows into the cells of whole seconds in [from, to). Cells
+// share its strings and its histograms' memory.
+type unpacker struct {
+	from, to int64 // seconds
+	cells    []analysis.Cell
+	strings  map[string]string
+	latency  []analysis.Histogram // free ones
+	texts    []string             // of the row at hand
+	kinds    []analysis.CellKey
+}
+
+// newUnpacker expects about n cells. A second belongs to the window by its start.
+func newUnpacker(from, to time.Time, n int) *unpacker {
+	return &unpacker{from: ceilSecond(from), to: ceilSecond(to), cells: make([]analysis.Cell, 0, n), strings: map[string]string{}}
+}
+
+// ceilSecond is the first second that starts at or after t.
+func ceilSecond(t time.Time) int64 {
+	s := t.Unix()
+	if t.Nanosecond() > 0 {
+		s++
+	}
+	return s
+}
+
+// packedCount reads how many cells a row holds.
+func packedCount(data []byte) int {
+	if len(data) < 2 || data[0] != packFormat {
+		return 0
+	}
+	n, _ := binary.Uvarint(data[1:])
+	return int(min(n, uint64(len(data)/3))) // a cell takes at least three bytes
+}
+
+// add unpacks one row. Its bytes must not be changed afterwards.
+func (u *unpacker) add(source string, bucket int64, data []byte) error {
+	if len(data) < 5 || data[0] != packFormat {
+		return errPacked
+	}
+	end := len(data) - 4
+	if binary.LittleEndian.Uint32(data[end:]) != crc32.Checksum(data[:end], castagnoli) {
+		return errPacked
+	}
+	r := reader{b: data[1:end]}
+	cells := r.number()
+	if err := u.readKinds(&r, source); err != nil {
+		return err
+	}
+	for range cells {
+		if err := u.readCell(&r, bucket*bucketSeconds); err != nil {
+			return err
+		}
+	}
+	if r.bad || len(r.b) > 0 {
+		return errPacked
+	}
+	return nil
+}
+
+func (u *unpacker) readKinds(r *reader, source string) error {
+	u.texts, u.kinds = u.texts[:0], u.kinds[:0]
+	for range r.count() {
+		u.texts = append(u.texts, u.text(r.bytes()))
+	}
+	text := func() string {
+		if i := r.number(); i < uint64(len(u.texts)) {
+			return u.texts[i]
+		}
+		r.bad = true
+		return ""
+	}
+	for range r.count() {
+		key := analysis.CellKey{Source: source, Node: text(), TargetGroup: text(), Target: text(),
+			Class: analysis.Class(text()), Outcome: analysis.Outcome(text()), Route: text()}
+		key.Status, key.TargetStatus = int(r.number()), int(r.number())
+		u.kinds = append(u.kinds, key)
+	}
+	if r.bad {
+		return errPacked
+	}
+	return nil
+}
+
+// text is one string for all rows that hold it.
+func (u *unpacker) text(b []byte) string {
+	if s, ok := u.strings[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	u.strings[s] = s
+	return s
+}
+
+func (u *unpacker) readCell(r *reader, bucketStart int64) error {
+	head := r.byte()
+	kind, count := r.number(), r.number()
+	if r.bad || kind >= uint64(len(u.kinds)) || count > math.MaxInt32 {
+		return errPacked
+	}
+	second := bucketStart + int64(head&0xf)
+	base := second * 1e6
+	var first, last int64
+	if head&hasFirst != 0 {
+		first = base + r.signed()
+		base = first
+	}
+	if head&hasLast != 0 {
+		last = base + r.signed()
+	}
+	var latency *analysis.Histogram
+	if head&hasLatency != 0 {
+		if len(u.latency) == 0 {
+			u.latency = make([]analysis.Histogram, 512)
+		}
+		rest, err := u.latency[0].Decode(r.b)
+		if err != nil {
+			return err
+		}
+		r.b, latency = rest, &u.latency[0]
+	}
+	if r.bad {
+		return errPacked
+	}
+	if second < u.from || second >= u.to {
+		return nil
+	}
+	if latency != nil {
+		u.latency = u.latency[1:]
+	}
+	u.cells = append(u.cells, analysis.Cell{CellKey: u.kinds[kind], Count: int(count), Latency: latency})
+	c := &u.cells[len(u.cells)-1]
+	c.Second = second
+	if head&hasFirst != 0 {
+		c.First = fromMicro(first)
+	}
+	if head&hasLast != 0 {
+		c.Last = fromMicro(last)
+	}
+	return nil
+}
+
+// reader reads numbers from bytes; after a failure it is bad and yields zeros.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) byte() byte {
+	if len(r.b) == 0 {
+		r.bad = true
+		return 0
+	}
+	v := r.b[0]
+	r.b = r.b[1:]
+	return v
+}
+
+func (r *reader) number() uint64 {
+	if len(r.b) > 0 && r.b[0] < 0x80 { // nearly always
+		v := r.b[0]
+		r.b = r.b[1:]
+		return uint64(v)
+	}
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) signed() int64 {
+	v := r.number()
+	return int64(v>>1) ^ -int64(v&1)
+}
+
+// count is the number of things that follow, of a byte each at least.
+func (r *reader) count() int {
+	n := r.number()
+	if n > uint64(len(r.b)) {
+		r.bad, r.b = true, nil
+		return 0
+	}
+	return int(n)
+}
+
+func (r *reader) bytes() []byte {
+	n := r.count()
+	b := r.b[:n]
+	r.b = r.b[n:]
+	return b
+}
+
+// packSeqs packs ascending numbers: the first, then the distances.
+func packSeqs(seqs []uint32) []byte {
+	b := make([]byte, 0, len(seqs)+4)
+	previous := uint32(0)
+	for _, s := range seqs {
+		b = binary.AppendUvarint(b, uint64(s-previous))
+		previous = s
+	}
+	return b
+}
+
+func unpackSeqs(b []byte) ([]uint32, error) {
+	seqs := make([]uint32, 0, len(b))
+	r, previous := reader{b: b}, uint64(0)
+	for len(r.b) > 0 {
+		previous += r.number()
+		if r.bad || previous > math.MaxUint32 {
+			return nil, errors.New("packed sequence numbers are damaged")
+		}
+		seqs = append(seqs, uint32(previous))
+	}
+	return seqs, nil
+}
