@@ -2,19 +2,15 @@ package analysis
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 )
-
-// significance is the level of every test of the judge.
-const significance = 0.01
 
 // findCauses puts every failure down to the first cause of DESIGN's list that the
 // evidence bears out, and fills the causes of the totals.
 func (b *bench) findCauses() {
 	b.report.Baseline = b.baselineTests()
-	worse := b.worseRoutes()
+	b.findWorseRoutes()
 	quiet := map[string]bool{}
 	for _, t := range b.report.Baseline {
 		quiet[t.Kind] = t.BaselineFailures > 0 && !t.Significant
@@ -30,7 +26,7 @@ func (b *bench) findCauses() {
 			if b.meetsNeighbor(f, widen) {
 				f.cause = CauseShared
 			}
-		case b.byNewVersion(f) && worse[routeKey{f.class, f.route}]:
+		case b.byNewVersion(f) && b.worse[routeKey{f.class, f.route}] != nil:
 			f.cause = CauseVersion
 		case quiet[f.kind()] && f.target != "":
 			f.cause = CauseBackground
@@ -94,7 +90,7 @@ func near(from, to, moment time.Time, slack time.Duration) bool {
 // where no request was matched.
 func (b *bench) clockDoubt() time.Duration {
 	doubt := 0.0
-	for _, o := range b.clocks() {
+	for _, o := range b.offsets {
 		switch {
 		case o.Offset.From > 0: // the other clock is surely ahead
 			doubt = max(doubt, o.Offset.To)
@@ -118,18 +114,27 @@ func (b *bench) byNewVersion(f *failure) bool {
 
 // runsNew reports whether a target had come back with the new version by a moment.
 func (b *bench) runsNew(target string, at time.Time) bool {
-	d := b.obs.Deploy
-	if d.VersionBefore == "" || d.VersionAfter == "" || d.VersionBefore == d.VersionAfter {
-		return false
-	}
 	l := b.byName[target]
-	return l != nil && slices.ContainsFunc(l.cycles, func(c cycle) bool { return !c.ready.IsZero() && !at.Before(c.ready) })
+	return b.versionsKnown() && l != nil && slices.ContainsFunc(l.cycles, func(c cycle) bool { return !c.ready.IsZero() && !at.Before(c.ready) })
 }
 
-// worseRoutes are the routes on which the new version fails significantly more than
-// the old: Fisher's exact test, one-sided, corrected over routes (Bonferroni).
-func (b *bench) worseRoutes() map[routeKey]bool {
-	type arm struct{ failed, all int }
+// arm is one side of a comparison.
+type arm struct{ failed, all int }
+
+// worse is a route on which the new version fails significantly more.
+type worse struct {
+	old, new arm
+	p        float64
+}
+
+// findWorseRoutes finds the routes on which the new version fails significantly
+// more than the old: Fisher's exact test, one-sided, corrected over routes
+// (Bonferroni).
+func (b *bench) findWorseRoutes() {
+	b.worse = map[routeKey]*worse{}
+	if !b.versionsKnown() {
+		return
+	}
 	old, new := map[routeKey]arm{}, map[routeKey]arm{}
 	add := func(k routeKey, target string, at time.Time, n int, failed bool) {
 		arms := old
@@ -155,14 +160,21 @@ func (b *bench) worseRoutes() map[routeKey]bool {
 			add(routeKey{p.Class, p.Probe}, target, p.Sent, 1, b.probeOutcome(p) == OutcomeTarget5xx)
 		}
 	}
-	worse := map[routeKey]bool{}
 	for k, n := range new {
 		o := old[k]
-		if o.all > 0 && n.failed > 0 && fisherGreater(n.failed, n.all, o.failed, o.all) < significance/float64(len(new)) {
-			worse[k] = true
+		if o.all == 0 || n.failed == 0 {
+			continue
+		}
+		if p := fisherGreater(n.failed, n.all, o.failed, o.all); p < significance/float64(len(new)) {
+			b.worse[k] = &worse{old: o, new: n, p: p}
 		}
 	}
-	return worse
+}
+
+// versionsKnown reports whether the deploy names two different versions.
+func (b *bench) versionsKnown() bool {
+	d := b.obs.Deploy
+	return d.VersionBefore != "" && d.VersionAfter != "" && d.VersionBefore != d.VersionAfter
 }
 
 // baselineTests compare, per kind of failure that the baseline has too, the window
@@ -210,81 +222,6 @@ func (b *bench) exposure(class Class) (baseline, window int) {
 		}
 	}
 	return baseline, window
-}
-
-// surge is a class's count of refusals, aborts or 4xx well above its baseline.
-type surge struct {
-	class   Class
-	outcome Outcome
-	test    BaselineTest
-}
-
-// findSurges compares rejections, client aborts and client errors with the
-// baseline, by the same conditional test. Without a baseline there is none.
-func (b *bench) findSurges() {
-	for _, class := range []Class{ClassUser, ClassProbe} {
-		before, after := b.exposure(class)
-		if before == 0 || after == 0 {
-			continue
-		}
-		for _, outcome := range []Outcome{OutcomeRejected, OutcomeClientAbort, OutcomeClientError} {
-			t := BaselineTest{Kind: string(class) + " " + string(outcome), BaselineRequests: before, WindowRequests: after}
-			for _, phase := range b.report.Phases {
-				if counts := phase.Traffic[class]; counts == nil {
-					continue
-				} else if phase.Kind == "baseline" {
-					t.BaselineFailures += counts.Outcomes[outcome]
-				} else {
-					t.WindowFailures += counts.Outcomes[outcome]
-				}
-			}
-			t.P = binomialAtLeast(t.WindowFailures, t.BaselineFailures+t.WindowFailures, share(after, before))
-			if t.Significant = t.WindowFailures > 0 && t.P < significance; t.Significant {
-				b.surges = append(b.surges, surge{class, outcome, t})
-			}
-		}
-	}
-}
-
-func share(part, rest int) float64 {
-	if part+rest == 0 {
-		return 1
-	}
-	return float64(part) / float64(part+rest)
-}
-
-// binomialAtLeast is P(X ≥ k) for X binomial(n, p).
-func binomialAtLeast(k, n int, p float64) float64 {
-	if k <= 0 || p >= 1 {
-		return 1
-	}
-	if p <= 0 {
-		return 0
-	}
-	sum := 0.0
-	for i := k; i <= n; i++ {
-		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-	}
-	return min(sum, 1)
-}
-
-// fisherGreater is the one-sided p-value of Fisher's exact test that the first arm
-// fails more: P(X ≥ failed) for X hypergeometric.
-func fisherGreater(failed, all, otherFailed, otherAll int) float64 {
-	k, n := failed+otherFailed, all+otherAll
-	sum := 0.0
-	for i := failed; i <= min(k, all); i++ {
-		if k-i > otherAll {
-			continue
-		}
-		sum += math.Exp(logChoose(all, i) + logChoose(otherAll, k-i) - logChoose(n, k))
-	}
-	return min(sum, 1)
-}
-
-func logChoose(n, k int) float64 {
-	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
-	return lg(n) - lg(k) - lg(n-k)
 }
 
 // causedIn counts the failures of a class after the deploy's start, by cause.

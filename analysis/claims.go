@@ -355,13 +355,7 @@ func (b *bench) userConditions(add func(string, map[string]any), users, probes *
 			add("census", map[string]any{"source": source, "requests": users.Requests})
 		}
 	}
-	there := 0
-	for _, phase := range b.report.Phases {
-		if counts := phase.Traffic[ClassUser]; counts != nil && phase.risky() {
-			there += counts.Requests
-		}
-	}
-	if there < lowTraffic && b.obs.Deploy.ID != "" {
+	if there, _ := b.usersAtRisk(); there < lowTraffic && b.obs.Deploy.ID != "" {
 		add("low-traffic", map[string]any{"requests": there})
 	}
 }

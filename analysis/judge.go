@@ -20,6 +20,7 @@ func Judge(obs Observations) Report {
 	b.countTraffic()
 	b.cover()
 	b.attribute()
+	b.offsets = b.clocks()
 	b.findCauses()
 
 	r := &b.report
@@ -35,7 +36,7 @@ func Judge(obs Observations) Report {
 	r.Detection = b.detect()
 	r.Completeness = b.complete()
 	r.Controls = b.controls()
-	r.Clocks = b.clocks()
+	r.Clocks = b.offsets
 	b.runRules()
 	b.judgeClaims()
 	r.Verdict = b.verdict()
@@ -61,9 +62,12 @@ type bench struct {
 	drains   []drain
 	coverage map[string]*Coverage
 	surges   []surge
+	offsets  []ClockOffset
 	prober   map[Class]bool // classes that are counted in our own records
 	single   []TargetSpan
 	zero     []Span
+	worse    map[routeKey]*worse
+	skewed   map[string]bool // clocks whose bounds contradict each other within a minute
 }
 
 // probeID names one probe request.
@@ -77,7 +81,7 @@ func newBench(obs Observations) *bench {
 		obs: obs, from: obs.From, to: obs.To, seenTo: obs.To,
 		byName: map[string]*life{}, counting: map[string]bool{},
 		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{},
-		coverage: map[string]*Coverage{}, prober: map[Class]bool{},
+		coverage: map[string]*Coverage{}, prober: map[Class]bool{}, skewed: map[string]bool{},
 	}
 	if !obs.At.IsZero() && obs.At.Before(obs.To) {
 		b.seenTo = obs.At

@@ -24,6 +24,13 @@ const (
 	whySignals     = "needs_application_signals"
 	whyNotBuilt    = "not_built"
 	whyOneTarget   = "single_target_only"
+	whyNoBaseline  = "no_baseline"
+	whyNoMark      = "no_drain_mark"
+	whyNoChange    = "no_state_change"
+	whyNoMatches   = "no_matched_requests"
+	whyNoProbes    = "no_probe_records"
+	whyHorizon     = "horizon_not_passed"
+	whyVersions    = "needs_versions"
 )
 
 // rules are all findings, in the order of their documentation.
@@ -36,20 +43,32 @@ var rules = []rule{
 	{"single-target", singleTarget},
 	{"blind-spot", blindSpot},
 	{"query-failed", queryFailed},
+	{"zero-targets", zeroTargets},
+	{"drain-wait-too-short", drainWaitTooShort},
+	{"drain-never-seen", drainNeverSeen},
+	{"drain-marker-expired", drainMarkerExpired},
+	{"returned-then-failed", returnedThenFailed},
+	{"health-check-never-passes", healthCheckNeverPasses},
+	{"idle-target", idleTarget},
+	{"draining-target-served", drainingTargetServed},
+	{"state-lag", stateLag},
+	{"rejection-surge", surgeRule(OutcomeRejected)},
+	{"abort-surge", surgeRule(OutcomeClientAbort)},
+	{"client-error-surge", surgeRule(OutcomeClientError)},
+	{"version-worse", versionWorse},
+	{"log-incomplete", logIncomplete},
+	{"no-baseline", noBaseline},
+	{"low-traffic", lowTrafficRule},
+	{"clock-skew", clockSkew},
 }
 
-// pendingRules are the findings whose evidence nothing collects yet. They are named
-// in every report so that their silence is not taken for good news.
+// pendingRules are the findings whose rule does not exist yet, or whose evidence
+// nothing collects yet. They are named in every report so that their silence is not
+// taken for good news.
 var pendingRules = map[string]string{
-	"drain-wait-too-short": whyNotBuilt, "drain-never-seen": whyNotBuilt, "drain-marker-expired": whyNotBuilt,
-	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals, "returned-then-failed": whyNotBuilt,
-	"health-check-never-passes": whyNotBuilt, "health-check-blind": whyNotBuilt, "zero-targets": whyNotBuilt,
-	"idle-target": whyNotBuilt, "draining-target-served": whyNotBuilt, "reregistered": whyNotBuilt,
-	"state-lag": whyNotBuilt, "shutdown-5xx": whySignals, "retry-masked": whyNotBuilt,
-	"rejection-surge": whyNotBuilt, "abort-surge": whyNotBuilt, "client-error-surge": whyNotBuilt,
-	"version-worse": whyNotBuilt, "version-mismatch": whyNotBuilt, "health-sample-claim": whyNotBuilt,
-	"log-incomplete": whyNotBuilt, "log-late": whyNotBuilt, "no-baseline": whyNotBuilt, "low-traffic": whyNotBuilt,
-	"classification-suspect": whyNotBuilt, "clock-skew": whyNotBuilt, "probe-stall": whyNotBuilt,
+	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals, "health-check-blind": whyNotBuilt,
+	"reregistered": whyNotBuilt, "shutdown-5xx": whyNotBuilt, "retry-masked": whyNotBuilt, "version-mismatch": whyNotBuilt,
+	"health-sample-claim": whyNotBuilt, "log-late": whyNotBuilt, "classification-suspect": whyNotBuilt, "probe-stall": whyNotBuilt,
 	"overlap-double-run": whySignals, "job-stopped": whySignals, "torn-write": whySignals, "step-order": whySignals,
 	"retry-amplification": whySignals, "burst-over-limit": whySignals, "unrelated-collapse": whySignals, "unbounded-wait": whySignals,
 }

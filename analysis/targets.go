@@ -248,6 +248,11 @@ func predict(h HealthCheck) *Predicted {
 	return &Predicted{Eject: span(h.Unhealthy), Return: span(h.Healthy)}
 }
 
+// predictedReturn is the longest time that the settings let a ready target wait.
+func predictedReturn(h HealthCheck) time.Duration {
+	return time.Duration(max(h.Healthy, 1))*h.Interval + h.Timeout
+}
+
 // ejected says whether the load balancer took the target out before or while it
 // was down, with the grounds, strongest first.
 func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string, []string) {

@@ -1,0 +1,77 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// clocks bounds the offset of every application's and access log's clock against
+// the prober's: the server's moment of a request lies between send and receive, so
+// (its clock − the prober's) lies in [at − done, at − sent]. The bounds of all
+// matched requests are intersected per minute; the report gives the intersection of
+// the whole window, or, where that is empty because clocks drifted, their hull.
+func (b *bench) clocks() []ClockOffset {
+	type minute struct {
+		source string
+		at     int64
+	}
+	sent := map[probeID]*ProbeRequest{}
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if p.Status > 0 {
+			sent[probeID{p.Run, p.Seq}] = p
+		}
+	}
+	perMinute := map[minute]Interval{}
+	narrow := func(source string, p *ProbeRequest, low, high float64) {
+		m := minute{source, p.Sent.Unix() / 60}
+		bound, ok := perMinute[m]
+		if !ok {
+			perMinute[m] = Interval{low, high}
+			return
+		}
+		perMinute[m] = Interval{max(bound.From, low), min(bound.To, high)}
+	}
+	for _, h := range b.obs.Handled {
+		if p := sent[probeID{h.Run, h.Seq}]; p != nil {
+			narrow(h.Source, p, milliseconds(h.At.Sub(p.Done)), milliseconds(h.At.Sub(p.Sent)))
+		}
+	}
+	for id, r := range b.logged {
+		if p := sent[id]; p != nil && !r.Start.IsZero() {
+			// It received after the send and answered before the answer came.
+			narrow(r.Source, p, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Sub(p.Sent)))
+		}
+	}
+	if len(perMinute) == 0 {
+		return nil
+	}
+	minutes := make([]minute, 0, len(perMinute))
+	for m := range perMinute {
+		minutes = append(minutes, m)
+	}
+	slices.SortFunc(minutes, func(x, y minute) int { return cmp.Or(compareStrings(x.source, y.source), cmp.Compare(x.at, y.at)) })
+	var offsets []ClockOffset
+	hull := map[string]Interval{}
+	for _, m := range minutes {
+		bound := perMinute[m]
+		if bound.From > bound.To {
+			b.skewed[m.source] = true
+		}
+		if n := len(offsets); n > 0 && offsets[n-1].B == m.source {
+			o := &offsets[n-1].Offset
+			*o = Interval{max(o.From, bound.From), min(o.To, bound.To)}
+			h := hull[m.source]
+			hull[m.source] = Interval{min(h.From, bound.From), max(h.To, bound.To)}
+			continue
+		}
+		offsets = append(offsets, ClockOffset{A: "prober", B: m.source, Offset: bound})
+		hull[m.source] = bound
+	}
+	for i := range offsets {
+		if o := &offsets[i]; o.Offset.From > o.Offset.To {
+			o.Offset = hull[o.B]
+		}
+	}
+	return offsets
+}

@@ -1,0 +1,144 @@
+package analysis
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+)
+
+// The first report's figures: per node, gaps of 0.2, 0.4, 0.6 and 0.8 s in shares
+// .42, .33, .22 and .03, and three of 2.6 s, over the time in rotation only. It
+// states about 16 % missed at 0.4 s and 0.3 to 0.4 % at 1 s.
+func TestMissChanceOfTheFirstReport(t *testing.T) {
+	const requests = 3900
+	var gaps []time.Duration
+	for _, g := range []struct {
+		ms    int
+		share float64
+	}{{200, .42}, {400, .33}, {600, .22}, {800, .03}} {
+		for range int(math.Round(g.share * requests)) {
+			gaps = append(gaps, time.Duration(g.ms)*time.Millisecond)
+		}
+	}
+	for range 3 {
+		gaps = append(gaps, 2600*time.Millisecond)
+	}
+	short, _ := missChance(gaps, 400*time.Millisecond)
+	second, _ := missChance(gaps, time.Second)
+	if short < .15 || short > .165 { // by hand: (.22·.2 + .03·.4 + 3·2.2/n) ÷ (.372 + 3·2.6/n) = 15.4 %
+		t.Errorf("0.4 s: %.4f, the report says about 16 %%", short)
+	}
+	if second < .003 || second > .004 {
+		t.Errorf("1 s: %.4f, the report says 0.3 to 0.4 %%", second)
+	}
+	// Counting the 150 s out of rotation as one more gap would be wrong.
+	wrong, _ := missChance(append(gaps, 150*time.Second), time.Second)
+	if wrong < .08 || wrong > .11 {
+		t.Errorf("with the time out of rotation 1 s gives %.3f, want the 8 to 10 %% that the figure must not be", wrong)
+	}
+	if _, ok := missChance(gaps[:1], time.Second); ok {
+		t.Error("a window longer than the time has no chance")
+	}
+}
+
+// Placing windows at random must agree with the formula.
+func TestMissChanceAgreesWithPlacements(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 8))
+	var at []time.Duration
+	for now := time.Duration(0); now < time.Minute; {
+		now += time.Duration(random.ExpFloat64() * float64(400*time.Millisecond))
+		at = append(at, now)
+	}
+	length := at[len(at)-1] + 300*time.Millisecond
+	gaps := []time.Duration{}
+	before := time.Duration(0)
+	for _, a := range append(at, length) {
+		gaps = append(gaps, a-before)
+		before = a
+	}
+	w := 500 * time.Millisecond
+	want, _ := missChance(gaps, w)
+	missed, tries := 0, 200_000
+	for range tries {
+		from := time.Duration(random.Int64N(int64(length - w)))
+		hit := false
+		for _, a := range at {
+			hit = hit || a >= from && a < from+w
+		}
+		if !hit {
+			missed++
+		}
+	}
+	got := float64(missed) / float64(tries)
+	if deviation := math.Abs(got - want); deviation > 3*math.Sqrt(want*(1-want)/float64(tries)) {
+		t.Errorf("%.4f of the placements missed, the formula says %.4f", got, want)
+	}
+}
+
+func TestMeanMissAgreesWithPlacements(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 10))
+	zero := time.Unix(1000, 0)
+	to := zero.Add(30 * time.Second)
+	var sends []time.Time
+	for now := zero; ; {
+		now = now.Add(time.Duration(random.ExpFloat64() * float64(300*time.Millisecond)))
+		if !now.Before(to) {
+			break
+		}
+		sends = append(sends, now)
+	}
+	w := time.Second
+	got := meanMiss(sends, zero, to, w, .5)
+	sum, steps := 0.0, 100_000
+	for i := range steps {
+		from := zero.Add(time.Duration(float64(to.Sub(zero)-w) * (float64(i) + .5) / float64(steps)))
+		n := 0
+		for _, s := range sends {
+			if !s.Before(from) && s.Before(from.Add(w)) {
+				n++
+			}
+		}
+		sum += math.Pow(.5, float64(n))
+	}
+	if want := sum / float64(steps); math.Abs(got-want) > 1e-3 {
+		t.Errorf("mean miss %.5f, by placements %.5f", got, want)
+	}
+}
+
+func TestDetectionCountsRotationOnly(t *testing.T) {
+	s := newScene(t)
+	s.stop("api-1", 100, 115, true)
+	r := s.judge()
+	for _, d := range r.Detection {
+		if d.Scope != "store" || d.Phase != "" || d.Target != "api-1" {
+			continue
+		}
+		if *d.GapMax > 5000 {
+			t.Errorf("longest gap %g ms: the 50 s out of rotation were counted", *d.GapMax)
+		}
+		if d.FailureRateBelow == nil || math.Abs(*d.FailureRateBelow-(1-math.Pow(.05, 1/float64(d.Requests)))) > 1e-12 {
+			t.Errorf("rate below %v of %d", d.FailureRateBelow, d.Requests)
+		}
+		return
+	}
+	t.Error("no row for api-1 over the whole window")
+}
+
+// Values from R: pbinom(2, 10, .25, lower.tail=FALSE) and
+// fisher.test(matrix(c(7, 93, 1, 99), 2), alternative="greater").
+func TestStatisticsAgainstKnownValues(t *testing.T) {
+	if p := binomialAtLeast(3, 10, .25); math.Abs(p-0.4744072) > 1e-6 {
+		t.Errorf("binomial tail %.7f", p)
+	}
+	if p := fisherGreater(7, 100, 1, 100); math.Abs(p-0.0324) > 5e-4 {
+		t.Errorf("Fisher %.5f", p)
+	}
+	for _, edge := range []struct{ got, want float64 }{
+		{binomialAtLeast(0, 5, .1), 1}, {binomialAtLeast(1, 5, 0), 0}, {binomialAtLeast(5, 5, 1), 1}, {fisherGreater(0, 10, 3, 10), 1},
+	} {
+		if math.Abs(edge.got-edge.want) > 1e-9 {
+			t.Errorf("got %g, want %g", edge.got, edge.want)
+		}
+	}
+}

@@ -1,0 +1,91 @@
+package analysis
+
+import "slices"
+
+// returnedThenFailed fires when a target failed requests after it had served again:
+// at least three that the service's background does not explain, or its state left
+// rotation without a stop.
+func returnedThenFailed(b *bench) ([]Finding, string) {
+	var found []Finding
+	returns := 0
+	for _, l := range b.lives {
+		for i, c := range l.cycles {
+			if c.firstServed.IsZero() {
+				continue
+			}
+			returns++
+			until := b.seenTo
+			if i+1 < len(l.cycles) {
+				until = l.cycles[i+1].begin()
+			}
+			slack := b.slack(l.group)
+			failed := 0
+			from, to := c.firstServed, c.firstServed
+			for _, f := range b.failures {
+				if f.target == l.name && f.cause != CauseBackground && f.start.After(c.firstServed.Add(slack)) && f.end.Before(until.Add(-slack)) {
+					failed += f.n
+					to = latest(to, f.end)
+				}
+			}
+			out := slices.ContainsFunc(l.changes, func(ch change) bool {
+				return !ch.in && ch.before.After(c.firstServed.Add(slack)) && ch.seen.Before(until.Add(-slack))
+			})
+			// Coming back, a target is put in by passes; a lone leftover "out" between
+			// its first request and its first displayed pass is lag, not a relapse.
+			if returnShown := slices.ContainsFunc(l.changes, func(ch change) bool { return ch.in && ch.seen.After(c.firstServed) }); !returnShown && c.onPurpose {
+				out = false
+			}
+			if failed < 3 && !out {
+				continue
+			}
+			found = append(found, Finding{
+				Severity: SeverityHigh, Target: ptr(l.name), From: Time{from}, To: Time{latest(to, from)},
+				Values:   map[string]any{"failed": failed, "left_rotation": out},
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{from}, To: Time{to}, Count: failed}},
+			})
+		}
+	}
+	if returns == 0 {
+		return nil, whyNoStop
+	}
+	return found, ""
+}
+
+// healthCheckNeverPasses fires when a target was ready, and its polled state did not
+// come into rotation in twice the time that the settings allow.
+func healthCheckNeverPasses(b *bench) ([]Finding, string) {
+	if len(b.obs.States) == 0 {
+		return nil, whyNoStates
+	}
+	var found []Finding
+	evaluable := 0
+	for _, l := range b.lives {
+		h := b.health(l.group)
+		for _, c := range l.cycles {
+			if c.ready.IsZero() || !h.Known() || !l.polled {
+				continue
+			}
+			due := c.ready.Add(2 * predictedReturn(h))
+			if due.After(b.seenTo) {
+				continue
+			}
+			evaluable++
+			in := false
+			for _, s := range b.obs.States {
+				in = in || s.Target == l.name && s.State.InRotation() && s.At.After(c.ready)
+			}
+			if in {
+				continue
+			}
+			found = append(found, Finding{
+				Severity: SeverityHigh, Target: ptr(l.name), From: Time{c.ready}, To: Time{b.seenTo},
+				Values:   map[string]any{"waited_s": seconds(b.seenTo.Sub(c.ready)), "expected_s": seconds(predictedReturn(h)), "path": h.Path},
+				Evidence: []Evidence{{Kind: "states", Source: "states", From: Time{c.ready}, To: Time{b.seenTo}}},
+			})
+		}
+	}
+	if evaluable == 0 {
+		return nil, whyNoStop
+	}
+	return found, ""
+}

@@ -1,0 +1,34 @@
+package analysis
+
+// logIncomplete fires when requests that surely passed the load balancer are not in
+// its access log.
+func logIncomplete(b *bench) ([]Finding, string) {
+	if len(b.counting) == 0 || !b.logRead() {
+		return nil, whyNoAccessLog
+	}
+	var found []Finding
+	sent := 0
+	for _, source := range sortedKeys(b.counting) {
+		known, in := b.knownFound(source)
+		sent += known
+		if in >= known {
+			continue
+		}
+		found = append(found, Finding{
+			Severity: SeverityMedium, From: Time{b.started}, To: Time{b.seenTo},
+			Values:   map[string]any{"source": source, "known": known, "found": in},
+			Evidence: []Evidence{{Kind: "objects", Source: source, From: Time{b.started}, To: Time{b.seenTo}, Count: known - in}},
+		})
+	}
+	if sent == 0 {
+		return nil, whyNoProbes
+	}
+	if len(found) > 0 {
+		for source := range b.counting {
+			if c := b.coverage[source]; c != nil && c.HorizonPassed != nil && !*c.HorizonPassed {
+				return nil, whyHorizon // what is missing may still arrive
+			}
+		}
+	}
+	return found, ""
+}

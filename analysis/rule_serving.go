@@ -1,0 +1,99 @@
+package analysis
+
+import "time"
+
+// enoughDue is how many requests must have been due to a target before its silence
+// is worth a warning.
+const enoughDue = 5
+
+// idleTarget fires when a target was in rotation by its polled state throughout a
+// phase, yet served nothing where at least five requests were due to it. Phases in
+// which any target is on its way out or back are left to the other rules.
+func idleTarget(b *bench) ([]Finding, string) {
+	if len(b.obs.States) == 0 {
+		return nil, whyNoStates
+	}
+	if !b.logRead() {
+		return nil, whyNoAccessLog
+	}
+	var found []Finding
+	for _, phase := range b.report.Phases {
+		if phase.risky() {
+			continue
+		}
+		dispatched := 0
+		for i := range b.obs.Cells {
+			c := &b.obs.Cells[i]
+			if b.counting[c.Source] && c.Target != "" && !c.First.Before(phase.From.Time) && c.Last.Before(phase.To.Time) {
+				dispatched += c.Count
+			}
+		}
+		for _, l := range b.lives {
+			due := dispatched / max(len(b.lives), 1)
+			if due < enoughDue || !b.healthyThroughout(l, phase) || l.servedBetween(phase.From.Time, phase.To.Time) {
+				continue
+			}
+			found = append(found, Finding{
+				Severity: SeverityMedium, Target: ptr(l.name), From: phase.From, To: phase.To, Values: map[string]any{"due": due},
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: phase.From, To: phase.To}},
+			})
+		}
+	}
+	return found, ""
+}
+
+func (b *bench) healthyThroughout(l *life, phase Phase) bool {
+	polls := 0
+	for _, s := range b.obs.States {
+		if s.Target == l.name && !s.At.Before(phase.From.Time) && s.At.Before(phase.To.Time) {
+			if !s.State.InRotation() {
+				return false
+			}
+			polls++
+		}
+	}
+	return polls > 1
+}
+
+// drainingTargetServed fires when a target was sent requests after it had been
+// deregistered: new requests should stop at once (spec: domain facts §2).
+func drainingTargetServed(b *bench) ([]Finding, string) {
+	var found []Finding
+	gone := 0
+	for _, l := range b.lives {
+		for _, c := range l.cycles {
+			if c.deregistered.IsZero() {
+				continue
+			}
+			gone++
+			until := earliest(c.stop, c.ready, c.firstServed)
+			if until.IsZero() {
+				until = b.to
+			}
+			n := 0
+			var last time.Time
+			for i := range b.obs.Cells {
+				cell := &b.obs.Cells[i]
+				if cell.Target == l.name && b.counting[cell.Source] && !cell.First.Before(c.deregistered) && cell.First.Before(until) {
+					n += cell.Count
+					last = latest(last, cell.Last)
+				}
+			}
+			if n == 0 {
+				continue
+			}
+			found = append(found, Finding{
+				Severity: SeverityMedium, Target: ptr(l.name), From: Time{c.deregistered}, To: Time{last},
+				Values:   map[string]any{"requests": n, "after_s": seconds(last.Sub(c.deregistered))},
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.deregistered}, To: Time{last}, Count: n}},
+			})
+		}
+	}
+	switch {
+	case gone == 0:
+		return nil, whyNoMark
+	case !b.logRead():
+		return nil, whyNoAccessLog
+	}
+	return found, ""
+}

@@ -1,0 +1,72 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// stateLag fires when the displayed state of a target surely trailed what traffic
+// shows: its change was seen later than three polls and the target's usual pause
+// between requests can explain.
+func stateLag(b *bench) ([]Finding, string) {
+	if len(b.obs.States) == 0 {
+		return nil, whyNoStates
+	}
+	var found []Finding
+	measured := 0
+	for _, l := range b.lives {
+		allowed := pollReach*b.pollInterval() + l.usualPause()
+		for _, c := range l.cycles {
+			down, up := l.stateLags(c)
+			values := map[string]any{"down_from_s": nil, "down_to_s": nil, "up_from_s": nil, "up_to_s": nil}
+			late := false
+			if down != nil {
+				measured++
+				values["down_from_s"], values["down_to_s"] = down.From, down.To
+				late = late || down.From > seconds(allowed)
+			}
+			if up != nil {
+				measured++
+				values["up_from_s"], values["up_to_s"] = up.From, up.To
+				late = late || up.From > seconds(allowed)
+			}
+			if late {
+				found = append(found, Finding{
+					Severity: SeverityInfo, Target: ptr(l.name), From: Time{c.begin()}, To: Time{latest(c.firstServed, c.ready, c.begin().Add(time.Microsecond))}, Values: values,
+					Evidence: []Evidence{{Kind: "states", Source: l.changes[0].source, From: Time{l.changes[0].before}, To: Time{l.changes[len(l.changes)-1].seen}, Count: len(l.changes)}},
+				})
+			}
+		}
+	}
+	if measured == 0 {
+		return nil, whyNoChange
+	}
+	return found, ""
+}
+
+// pollInterval is the longest configured polling interval of any state source.
+func (b *bench) pollInterval() time.Duration {
+	longest := time.Duration(0)
+	for _, balancer := range b.obs.Service.LoadBalancers {
+		for _, g := range balancer.TargetGroups {
+			for _, s := range g.States {
+				longest = max(longest, s.Every)
+			}
+		}
+	}
+	return longest
+}
+
+// usualPause is the 99th percentile of the pauses between moments at which a target
+// served.
+func (l *life) usualPause() time.Duration {
+	if len(l.points) < 2 {
+		return 0
+	}
+	gaps := make([]time.Duration, 0, len(l.points)-1)
+	for i := 1; i < len(l.points); i++ {
+		gaps = append(gaps, l.points[i].Sub(l.points[i-1]))
+	}
+	slices.Sort(gaps)
+	return gaps[nearestRank(.99, len(gaps))-1]
+}

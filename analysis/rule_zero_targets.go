@@ -1,0 +1,31 @@
+package analysis
+
+// zeroTargets fires for the time after the deploy's start in which, by traffic, no
+// target of a group was in rotation.
+func zeroTargets(b *bench) ([]Finding, string) {
+	served := false
+	for _, l := range b.lives {
+		served = served || len(l.points) > 0
+	}
+	if !served {
+		return nil, whyServed
+	}
+	var found []Finding
+	for _, s := range b.zero {
+		if s.To.Before(b.started) {
+			continue
+		}
+		failed := 0
+		for _, f := range b.failures {
+			if f.class == ClassUser && !f.end.Before(s.From.Time) && f.end.Before(s.To.Time) {
+				failed += f.n
+			}
+		}
+		found = append(found, Finding{
+			Severity: SeverityHigh, From: s.From, To: s.To,
+			Values:   map[string]any{"seconds": s.Seconds, "failed_user": failed},
+			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: failed}},
+		})
+	}
+	return found, ""
+}

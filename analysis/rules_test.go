@@ -1,0 +1,297 @@
+package analysis
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// Each case bends one scene so that one rule fires; the scene without the bend is in
+// TestDrainedRollingDeployIsSupported and fires single-target alone.
+func TestRules(t *testing.T) {
+	drained := func(s *scene) {
+		s.stop("api-1", 100, 115, true)
+		s.stop("api-2", 170, 185, true)
+	}
+	cases := []struct {
+		name  string
+		build func(*scene) // before traffic
+		bend  func(*scene) // after traffic
+		fires string
+		check func(*testing.T, Finding)
+	}{
+		{
+			name: "reported while the last target was away", fires: "reported-before-return",
+			build: func(s *scene) { drained(s); s.reported(190) },
+			check: func(t *testing.T, f Finding) {
+				if late := f.Values["late_s"].(float64); late < 14.9 || late > 16 || *f.Target != "api-2" {
+					t.Errorf("%+v", f)
+				}
+			},
+		},
+		{
+			name: "began before the one before was over", fires: "back-to-back-deploy", build: drained,
+			bend: func(s *scene) {
+				s.obs.Neighbors = []Deploy{{ID: "d0", StartedAt: s.at(-100), ReportedAt: s.at(61)}}
+			},
+			check: func(t *testing.T, f Finding) {
+				if f.Values["previous"] != "d0" || f.Values["gap_s"] != -1.0 {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "began while a target of the one before was away", fires: "back-to-back-deploy",
+			build: func(s *scene) {
+				s.out["api-2"] = append(s.out["api-2"], span{s.at(30), s.at(80)})
+				s.obs.Steps = append(s.obs.Steps, Step{Deploy: "d0", Kind: StepRestartBegan, At: s.at(31), Target: "api-2"})
+				s.obs.Neighbors = []Deploy{{ID: "d0", StartedAt: s.at(-100), ReportedAt: s.at(50)}}
+			},
+			check: func(t *testing.T, f Finding) {
+				if away := f.Values["not_serving"].([]string); !slices.Equal(away, []string{"api-2"}) || f.Values["gap_s"] != 10.0 {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "all unhealthy and still routed", fires: "fail-open", build: drained,
+			bend: func(s *scene) {
+				for i := range s.obs.States {
+					if x := &s.obs.States[i]; !x.At.Before(s.at(210)) && x.At.Before(s.at(220)) {
+						x.State = StateUnhealthy
+					}
+				}
+			},
+			check: func(t *testing.T, f Finding) {
+				if f.Values["seconds"] != 10.0 || f.Values["requests"].(int) < 200 {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "an API that answers with an error", fires: "query-failed", build: drained,
+			bend: func(s *scene) {
+				for at := 100.0; at < 103; at++ {
+					s.obs.Runs = append(s.obs.Runs, Run{Source: "states", From: s.at(at), To: s.at(at + 1), At: s.at(at + 1), Code: "throttled", Error: "Rate exceeded"})
+				}
+			},
+			check: func(t *testing.T, f Finding) {
+				if f.Values["count"] != 3 || f.Values["code"] != "throttled" || !f.From.Equal(f.Evidence[0].From.Time) {
+					t.Errorf("%+v", f)
+				}
+			},
+		},
+		{
+			name: "both out of rotation at once", fires: "zero-targets",
+			build: func(s *scene) { s.stop("api-1", 100, 115, true); s.stop("api-2", 110, 125, true) },
+		},
+		{
+			name: "stopped before the balancer let go", fires: "drain-wait-too-short",
+			build: func(s *scene) { s.step(StepDrainMarked, "api-1", 95); s.stop("api-1", 100, 115, false) },
+			check: func(t *testing.T, f Finding) {
+				if f.Values["wait_s"] != 5.0 || f.Values["predicted_from_s"] != 10.0 {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "marked, and nothing drained", fires: "drain-never-seen",
+			build: func(s *scene) { s.step(StepDrainMarked, "api-1", 75); s.stop("api-1", 100, 115, false) },
+		},
+		{
+			name: "the mark lapsed before the stop", fires: "drain-marker-expired",
+			build: func(s *scene) {
+				s.step(StepDrainMarked, "api-1", 70)
+				s.out["api-1"] = append(s.out["api-1"], span{s.at(72), s.at(90)})
+				s.stop("api-1", 100, 115, false)
+			},
+		},
+		{
+			name: "went bad after its return", fires: "returned-then-failed",
+			build: func(s *scene) {
+				drained(s)
+				s.down["api-1"] = append(s.down["api-1"], span{s.at(215), s.at(220)})
+			},
+		},
+		{
+			name: "never healthy after it was ready", fires: "health-check-never-passes",
+			build: drained,
+			bend: func(s *scene) {
+				for i := range s.obs.States {
+					if x := &s.obs.States[i]; x.Target == "api-1" && x.At.After(s.at(115)) {
+						x.State = StateUnhealthy
+					}
+				}
+			},
+		},
+		{
+			name: "in rotation and without a request", fires: "idle-target",
+			build: func(s *scene) {
+				s.out["api-2"] = []span{{s.at(-1), s.at(400)}}
+			},
+			bend: func(s *scene) {
+				for i := range s.obs.States {
+					s.obs.States[i].State = StateHealthy
+				}
+			},
+		},
+		{
+			name: "deregistered and still served", fires: "draining-target-served",
+			build: func(s *scene) { s.step(StepTargetDeregistered, "api-1", 80); s.stop("api-1", 100, 115, true) },
+		},
+		{
+			name: "the display trails", fires: "state-lag", build: drained,
+			bend: func(s *scene) {
+				for i := range s.obs.States {
+					s.obs.States[i].State = StateHealthy
+					if x := &s.obs.States[i]; x.Target == "api-1" && !x.At.Before(s.at(105)) && x.At.Before(s.at(160)) {
+						x.State = StateUnhealthy
+					}
+				}
+			},
+			check: func(t *testing.T, f Finding) {
+				// It last served just before 85 s; the poll at 105 s was the first to say so.
+				if from, to := f.Values["down_from_s"].(float64), f.Values["down_to_s"].(float64); from < 18.9 || to > 20.5 || to-from != 1 {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "many more 4xx than before", fires: "client-error-surge", build: drained,
+			bend: func(s *scene) { s.turn(ClassUser, 150, 200, OutcomeClientError, 404) },
+			check: func(t *testing.T, f Finding) {
+				if f.Values["baseline"] != 0 || f.Values["window"].(int) < 800 || f.Values["traffic"] != ClassUser {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "many more refusals than before", fires: "rejection-surge", build: drained,
+			bend: func(s *scene) { s.turn(ClassUser, 150, 160, OutcomeRejected, 429) },
+		},
+		{
+			name: "many more aborts than before", fires: "abort-surge", build: drained,
+			bend: func(s *scene) { s.turn(ClassUser, 150, 160, OutcomeClientAbort, 460) },
+		},
+		{
+			name: "the new version fails", fires: "version-worse",
+			build: func(s *scene) { drained(s); s.obs.Deploy.VersionBefore, s.obs.Deploy.VersionAfter = "1", "2" },
+			bend:  func(s *scene) { s.turn(ClassUser, 230, 260, OutcomeTarget5xx, 500) },
+			check: func(t *testing.T, f Finding) {
+				if f.Values["old_failed"] != 0 || f.Values["new_failed"].(int) < 500 {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "a known request is not in the log", fires: "log-incomplete", build: drained,
+			bend: func(s *scene) { s.obs.Known[0].Seqs = s.obs.Known[0].Seqs[:1000] },
+		},
+		{
+			name: "nobody before", fires: "no-baseline", build: drained,
+			bend: func(s *scene) {
+				s.obs.Cells = slices.DeleteFunc(s.obs.Cells, func(c Cell) bool { return c.Class == ClassUser && c.Second < s.at(60).Unix() })
+			},
+		},
+		{
+			name: "hardly anybody at risk", fires: "low-traffic", build: func(s *scene) { drained(s); s.userEvery = 10 * time.Second },
+		},
+		{
+			name: "ready before it stopped", fires: "clock-skew",
+			build: func(s *scene) {
+				s.appStep(StepAppReady, "api-1", 99)
+				s.step(StepRestartBegan, "api-1", 100)
+				s.out["api-1"] = append(s.out["api-1"], span{s.at(85), s.at(135)})
+			},
+		},
+		{
+			name: "an application's clock is 2 s ahead", fires: "clock-skew", build: drained,
+			bend: func(s *scene) {
+				for i := range s.obs.Handled {
+					if h := &s.obs.Handled[i]; h.Target == "api-2" {
+						h.At = h.At.Add(2 * time.Second)
+					}
+				}
+			},
+			check: func(t *testing.T, f Finding) {
+				if f.Values["from_ms"].(float64) < 1990 || f.Values["to_ms"].(float64) > 2010 || f.Values["b"] != "api-2.log" {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScene(t)
+			c.build(s)
+			s.prepare()
+			if c.bend != nil {
+				c.bend(s)
+			}
+			r := Judge(s.obs)
+			i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Code == c.fires })
+			if i < 0 {
+				t.Fatalf("%s did not fire: %+v", c.fires, ruleOf(r, c.fires))
+			}
+			if ruleOf(r, c.fires).State != RuleFired {
+				t.Errorf("rule state %+v", ruleOf(r, c.fires))
+			}
+			if c.check != nil {
+				c.check(t, r.Findings[i])
+			}
+		})
+	}
+	fires := map[string]bool{"restart-before-eject": true, "returned-before-eject": true, "single-target": true, "blind-spot": true} // judge_test.go
+	for _, c := range cases {
+		fires[c.fires] = true
+	}
+	for _, r := range rules {
+		if !fires[r.code] {
+			t.Errorf("no case makes %s fire", r.code)
+		}
+	}
+}
+
+func TestEveryFindingCodeHasAState(t *testing.T) {
+	s := newScene(t)
+	r := s.judge()
+	seen := map[string]int{}
+	for _, state := range r.Rules {
+		seen[state.Code]++
+		if state.State == RuleNotEvaluable && state.Why == "" {
+			t.Errorf("%s is not evaluable and does not say why", state.Code)
+		}
+	}
+	if len(seen) != 44 { // the codes of CONTRACT.md
+		t.Errorf("%d codes, want 44", len(seen))
+	}
+	for code, n := range seen {
+		if n != 1 {
+			t.Errorf("%s has %d states", code, n)
+		}
+	}
+}
+
+func ruleOf(r Report, code string) RuleState {
+	for _, state := range r.Rules {
+		if state.Code == code {
+			return state
+		}
+	}
+	return RuleState{}
+}
+
+// reported moves the moment at which the deploy was reported.
+func (s *scene) reported(at float64) {
+	s.obs.Deploy.ReportedAt = s.at(at)
+	s.obs.Steps[1].At = s.at(at)
+}
+
+// turn gives every answered request of a class in a span another ending.
+func (s *scene) turn(class Class, from, to float64, outcome Outcome, status int) {
+	for i := range s.obs.Cells {
+		if c := &s.obs.Cells[i]; c.Class == class && c.TargetStatus > 0 && c.Second >= s.at(from).Unix() && c.Second < s.at(to).Unix() {
+			c.Outcome, c.Status, c.TargetStatus, c.Latency = outcome, status, status, nil
+		}
+	}
+}

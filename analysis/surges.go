@@ -1,0 +1,73 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// surge is a count of refusals, client aborts or 4xx of one class on one route that
+// lies well above the baseline's.
+type surge struct {
+	class   Class
+	outcome Outcome
+	route   string
+	test    BaselineTest
+}
+
+var surgeOutcomes = []Outcome{OutcomeRejected, OutcomeClientAbort, OutcomeClientError}
+
+// findSurges compares refusals, client aborts and client errors per route with the
+// baseline: given all of a kind, the number after the start is binomial with that
+// time's share of the route's requests; corrected over the kinds tested. Without
+// requests in the baseline there is nothing to compare with.
+func (b *bench) findSurges() {
+	type kind struct {
+		routeKey
+		outcome Outcome
+	}
+	type pair struct{ before, after int }
+	counts, exposure := map[kind]pair{}, map[routeKey]pair{}
+	add := func(k routeKey, outcome Outcome, at time.Time, n int) {
+		if !b.inWindow(at) {
+			return
+		}
+		e, c := exposure[k], counts[kind{k, outcome}]
+		if at.Before(b.started) {
+			e.before, c.before = e.before+n, c.before+n
+		} else {
+			e.after, c.after = e.after+n, c.after+n
+		}
+		exposure[k] = e
+		if slices.Contains(surgeOutcomes, outcome) {
+			counts[kind{k, outcome}] = c
+		}
+	}
+	for i := range b.obs.Cells {
+		if c := &b.obs.Cells[i]; b.counting[c.Source] && c.Class == ClassUser {
+			add(routeKey{c.Class, c.Route}, c.Outcome, time.Unix(c.Second, 0), c.Count)
+		}
+	}
+	for i := range b.obs.Probes {
+		if p := &b.obs.Probes[i]; p.Class == ClassProbe {
+			add(routeKey{p.Class, p.Probe}, p.Outcome, p.Sent, 1)
+		}
+	}
+	for k, c := range counts {
+		e := exposure[k.routeKey]
+		if e.before == 0 || c.after == 0 {
+			continue
+		}
+		t := BaselineTest{
+			Kind:             string(k.class) + " " + string(k.outcome) + " " + k.route,
+			BaselineFailures: c.before, BaselineRequests: e.before, WindowFailures: c.after, WindowRequests: e.after,
+			P: binomialAtLeast(c.after, c.before+c.after, share(e.after, e.before)),
+		}
+		if t.Significant = t.P < significance/float64(len(counts)); t.Significant {
+			b.surges = append(b.surges, surge{k.class, k.outcome, k.route, t})
+		}
+	}
+	slices.SortFunc(b.surges, func(x, y surge) int {
+		return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.outcome, y.outcome), compareStrings(x.route, y.route))
+	})
+}
