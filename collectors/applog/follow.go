@@ -1,0 +1,266 @@
+package applog
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"gapless/analysis"
+)
+
+// A line longer than maxLine bytes is skipped and named. A batch is stored after
+// about batchBytes bytes of lines, so that memory does not grow with a file.
+const (
+	maxLine    = 1 << 20
+	batchBytes = 16 << 20
+	batchRows  = 20_000
+)
+
+// calm is how long a file must not have been written to for its last line to be
+// taken as whole though it does not end.
+const calm = 10 * time.Second
+
+// file is one followed path.
+type file struct {
+	position position
+	known    bool     // a position was stored for the path
+	handle   *os.File // what the path led to at the last look; it stays readable if renamed or removed
+}
+
+// load gets the stored positions of paths that are new to us, before any is read:
+// a renamed file is known by the position of its old path.
+func (r *Reader) load(ctx context.Context, paths []string) error {
+	for _, path := range paths {
+		if r.files[path] != nil {
+			continue
+		}
+		stored, err := r.sink.Position(ctx, r.cfg.Service, r.cfg.Source, path)
+		if err != nil {
+			return fmt.Errorf("load position in %s: %w", path, err)
+		}
+		p, err := decodePosition(stored)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		r.files[path] = &file{position: p, known: len(stored) > 0}
+	}
+	return nil
+}
+
+// read brings everything new in one file.
+func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time, whole bool) error {
+	f := r.files[path]
+	if f == nil {
+		return nil // its position could not be loaded
+	}
+	opened, err := os.Open(path)
+	if err != nil {
+		// Whatever the path led to before may have been written to until it went.
+		if f.handle != nil {
+			return errors.Join(err, r.drain(ctx, p, path, f, f.handle, false))
+		}
+		return err
+	}
+	keep := false
+	defer func() {
+		if !keep {
+			_ = opened.Close()
+		}
+	}()
+	info, err := opened.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		return fmt.Errorf("read %s: it is a directory", path)
+	}
+	if !f.known && f.handle == nil && whole && info.ModTime().Before(from) {
+		return nil // too old to hold anything of the span
+	}
+	same, err := f.position.fits(opened, info.Size())
+	if err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	if same && f.handle != nil && f.position.HeadLen == 0 {
+		// Nothing was read that could tell the files apart: their numbers do.
+		if before, err := f.handle.Stat(); err == nil {
+			same = os.SameFile(before, info)
+		}
+	}
+	if !same {
+		if err := r.leave(ctx, p, path, f); err != nil {
+			return err
+		}
+	}
+	if !same || !f.known && f.handle == nil {
+		if f.position, err = r.start(opened, info); err != nil {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		f.known = false
+	}
+	if f.handle != nil {
+		_ = f.handle.Close()
+	}
+	f.handle, keep = opened, true
+	return r.drain(ctx, p, path, f, opened, whole && time.Since(info.ModTime()) > calm)
+}
+
+// leave reads to its end the file that a path led to before, if it can still be
+// found: by the open handle, or after a restart by its number in the same folder.
+func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) error {
+	old := f.handle
+	if old == nil {
+		if old = findRenamed(path, f.position); old == nil {
+			return nil
+		}
+		defer old.Close()
+	}
+	info, err := old.Stat()
+	if err != nil {
+		return err
+	}
+	if same, err := f.position.fits(old, info.Size()); err != nil || !same {
+		return err // the file itself was truncated
+	}
+	if err := r.drain(ctx, p, path, f, old, true); err != nil {
+		return err
+	}
+	if err := p.flush(ctx, p.run.From); err != nil {
+		return err // f is still where it was
+	}
+	if number := inode(info); number != 0 {
+		r.retired[number] = f.position
+	}
+	return nil
+}
+
+// start is where a file that its path is not known to have led to is read from: its
+// start, unless it was read under another name.
+func (r *Reader) start(f *os.File, info os.FileInfo) (position, error) {
+	known, ok := r.retired[inode(info)]
+	if !ok {
+		return position{}, nil
+	}
+	if same, err := known.fits(f, info.Size()); err != nil || !same {
+		return position{}, err
+	}
+	return known, nil
+}
+
+func findRenamed(path string, p position) *os.File {
+	if p.Inode == 0 || p.Offset == 0 {
+		return nil
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return nil
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if err != nil || !info.Mode().IsRegular() || inode(info) != p.Inode || info.Size() < p.Offset {
+			continue
+		}
+		f, err := os.Open(filepath.Join(filepath.Dir(path), entry.Name()))
+		if err != nil {
+			continue
+		}
+		if same, err := p.fits(f, info.Size()); err == nil && same {
+			return f
+		}
+		_ = f.Close()
+	}
+	return nil
+}
+
+// drain reads whole lines from the position to the end of an open file, in batches.
+// With whole set, a last line without its end counts as one.
+func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opened *os.File, whole bool) error {
+	info, err := opened.Stat()
+	if err != nil {
+		return err
+	}
+	at := f.position
+	if at.Offset >= info.Size() && f.known {
+		return nil
+	}
+	in := bufio.NewReaderSize(io.NewSectionReader(opened, at.Offset, info.Size()-at.Offset), 256<<10)
+	long := make([]byte, 0) // grows only for lines over the reader's size
+	b := newBatch()
+	for {
+		part, err := in.ReadSlice('\n')
+		if errors.Is(err, bufio.ErrBufferFull) {
+			if long = append(long, part...); len(long) > maxLine || at.Skip {
+				if !at.Skip {
+					p.errs = append(p.errs, fmt.Sprintf("%s: a line at byte %d is longer than %d bytes and was skipped", path, at.Offset, maxLine))
+				}
+				at.Skip = true
+				at.Offset += int64(len(long))
+				b.bytes += int64(len(long))
+				long = long[:0]
+			}
+			continue
+		}
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
+		line := part
+		if len(long) > 0 {
+			long = append(long, part...)
+			line = long
+		}
+		ended := err == nil
+		if len(line) > 0 && (ended || whole || at.Skip) {
+			if !at.Skip {
+				r.line(b, trim(line), &at)
+			}
+			at.Skip = at.Skip && !ended
+			at.Offset += int64(len(line))
+			b.bytes += int64(len(line))
+		}
+		long = long[:0]
+		if !ended {
+			break
+		}
+		if b.bytes >= batchBytes || len(b.handled) >= batchRows {
+			if err := r.add(ctx, p, path, f, opened, info, b, &at); err != nil {
+				return err
+			}
+			b = newBatch()
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+		}
+	}
+	if b.bytes == 0 && f.known {
+		return nil
+	}
+	return r.add(ctx, p, path, f, opened, info, b, &at)
+}
+
+// add hands a batch on. Only when it is stored does the file's position move, but
+// reading goes on meanwhile.
+func (r *Reader) add(ctx context.Context, p *pass, path string, f *file, opened *os.File, info os.FileInfo, b *batch, at *position) error {
+	r.settle(b, at)
+	if b.timeless > 0 {
+		p.errs = append(p.errs, fmt.Sprintf("%s: %d lines match a rule and have no time that is understood", path, b.timeless))
+	}
+	if err := at.identify(opened, info); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	next := *at
+	return p.add(ctx, analysis.AppBatch{
+		File: path, Position: next.encode(), Handled: b.handled, Steps: b.steps, Counts: r.counts(b),
+	}, func() { f.position, f.known = next, true })
+}
+
+func trim(line []byte) []byte {
+	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
+		line = line[:len(line)-1]
+	}
+	return line
+}

@@ -1,0 +1,16 @@
+//go:build unix
+
+package applog
+
+import (
+	"os"
+	"syscall"
+)
+
+// inode is the file's number on its device, by which a renamed file is found.
+func inode(info os.FileInfo) uint64 {
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(stat.Ino)
+	}
+	return 0
+}

@@ -1,0 +1,80 @@
+package applog
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// headSize is how many bytes at the start of a file tell it from others, at most.
+const headSize = 1024
+
+// position is where reading a file goes on, and by what it is known again. What
+// was read of it is at least as long as its head.
+type position struct {
+	Inode   uint64    `json:"inode"`
+	HeadLen int       `json:"head_len"`
+	Head    string    `json:"head"` // SHA-256 of the first HeadLen bytes
+	Offset  int64     `json:"offset"`
+	Skip    bool      `json:"skip,omitempty"` // inside a line that is too long
+	Last    time.Time `json:"last"`           // time of the last line that had one
+}
+
+func decodePosition(b []byte) (position, error) {
+	var p position
+	if len(b) == 0 {
+		return p, nil
+	}
+	if err := json.Unmarshal(b, &p); err != nil {
+		return position{}, fmt.Errorf("decode position: %w", err)
+	}
+	if p.Offset < 0 || p.HeadLen < 0 || p.HeadLen > headSize || int64(p.HeadLen) > p.Offset {
+		return position{}, fmt.Errorf("position %s is impossible", b)
+	}
+	return p, nil
+}
+
+func (p position) encode() []byte {
+	b, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // a time beyond the year 9999, which lineTime does not give
+	}
+	return b
+}
+
+// fits reports whether an open file is the one that p was taken in: it is long
+// enough, and begins as that did. A file that was truncated, or replaced by another,
+// is not; one that was moved or copied is.
+func (p position) fits(f *os.File, size int64) (bool, error) {
+	if size < p.Offset {
+		return false, nil
+	}
+	head, err := headOf(f, p.HeadLen)
+	return head == p.Head || p.HeadLen == 0, err
+}
+
+// identify fills in by what the file is known, from what was read of it.
+func (p *position) identify(f *os.File, info os.FileInfo) error {
+	p.Inode = inode(info)
+	if n := int(min(p.Offset, headSize)); n != p.HeadLen || p.Head == "" {
+		head, err := headOf(f, n)
+		if err != nil {
+			return err
+		}
+		p.HeadLen, p.Head = n, head
+	}
+	return nil
+}
+
+func headOf(f *os.File, n int) (string, error) {
+	b := make([]byte, n)
+	if _, err := f.ReadAt(b, 0); err != nil && err != io.EOF {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:]), nil
+}

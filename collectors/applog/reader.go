@@ -1,0 +1,207 @@
+package applog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"gapless/analysis"
+)
+
+// idle is how often a run is stored when the files bring nothing new.
+const idle = 5 * time.Second
+
+// Collect reads everything that is new in the files, however old, and stores it
+// with a run over [from, to). Files last written before from are left alone. The
+// error is that of files that could not be read; it is stored as a failed run too.
+func (r *Reader) Collect(ctx context.Context, from, to time.Time) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, err := r.pass(ctx, from, to, true, true)
+	return err
+}
+
+// Run reads what is new until ctx ends, and once more then. On first sight a file
+// is read from its start. Failures of files are stored, not returned.
+func (r *Reader) Run(ctx context.Context) error {
+	r.mu.Lock()
+	r.covered = r.cfg.Now()
+	r.mu.Unlock()
+	tick := time.NewTicker(r.cfg.Every)
+	defer tick.Stop()
+	for {
+		r.look(ctx, false)
+		select {
+		case <-ctx.Done():
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			r.look(bounded, true)
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// look is one live pass. Its run reaches back to the last good one: what a pass
+// could not read, the next good one brings.
+func (r *Reader) look(ctx context.Context, last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.cfg.Now()
+	stored, err := r.pass(ctx, r.covered, now, last, false)
+	if ctx.Err() != nil {
+		return // what was not stored is read again
+	}
+	code := codeOf(err)
+	if code != r.failing && err != nil {
+		r.cfg.Log.Warn("application log not read", "service", r.cfg.Service, "source", r.cfg.Source, "code", code, "error", err)
+	}
+	if err == nil && stored {
+		r.covered = now
+	}
+	r.failing = code
+}
+
+// pass reads every file once. A run is stored when there is something new, when the
+// kind of failure changed, when always is set, and otherwise every [idle]; stored
+// says whether it was. whole allows for files that nobody writes to any more.
+func (r *Reader) pass(ctx context.Context, from, to time.Time, always, whole bool) (stored bool, err error) {
+	p := &pass{reader: r, run: analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to}}
+	paths, err := r.paths()
+	if err == nil {
+		err = r.load(ctx, paths)
+	}
+	var failures []error
+	if err != nil {
+		failures = append(failures, err)
+	}
+	for _, path := range paths {
+		if err := r.read(ctx, p, path, from, whole); err != nil {
+			failures = append(failures, err)
+		}
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+	}
+	err = errors.Join(failures...)
+	if !always && p.pending == nil && codeOf(err) == r.failing && r.cfg.Now().Sub(r.stored) < idle {
+		return false, err
+	}
+	if failed := p.finish(ctx, err); failed != nil {
+		return false, errors.Join(err, failed)
+	}
+	r.stored = r.cfg.Now()
+	return true, err
+}
+
+// paths are the files that the pattern names now, in order.
+func (r *Reader) paths() ([]string, error) {
+	if !strings.ContainsAny(r.pattern, "*?[") {
+		return []string{r.pattern}, nil
+	}
+	paths, err := filepath.Glob(r.pattern)
+	if err != nil {
+		return nil, fmt.Errorf("files %s: %w", r.pattern, err)
+	}
+	if len(paths) == 0 {
+		if _, err := os.ReadDir(filepath.Dir(r.pattern)); err != nil && !strings.ContainsAny(filepath.Dir(r.pattern), "*?[") {
+			return nil, fmt.Errorf("files %s: %w", r.pattern, err)
+		}
+		return nil, fmt.Errorf("no file matches %s: %w", r.pattern, fs.ErrNotExist)
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// pass is one reading of the files. Only its last batch carries the run over the
+// whole span; those before it carry runs of no length, since they do not cover it.
+type pass struct {
+	reader  *Reader
+	run     analysis.Run
+	pending *analysis.AppBatch
+	after   func() // makes the pending batch count as read
+	errs    []string
+	stored  int
+}
+
+// add stores the batch before and keeps this one until it is known to be the last.
+func (p *pass) add(ctx context.Context, b analysis.AppBatch, after func()) error {
+	if err := p.flush(ctx, p.run.From); err != nil {
+		return err
+	}
+	p.pending, p.after = &b, after
+	return nil
+}
+
+func (p *pass) flush(ctx context.Context, to time.Time) error {
+	if p.pending == nil {
+		return nil
+	}
+	b := *p.pending
+	p.pending = nil
+	b.Run = p.run
+	b.Run.To = to
+	b.Run.At = p.at()
+	b.Run.Rows = len(b.Handled) + len(b.Steps)
+	if err := p.reader.sink.AddAppBatch(ctx, p.reader.cfg.Service, b); err != nil {
+		return fmt.Errorf("store lines of %s: %w", b.File, err)
+	}
+	p.after()
+	return nil
+}
+
+// at gives every run of a pass a moment of its own: runs are told apart by it.
+func (p *pass) at() time.Time {
+	at := p.reader.cfg.Now().Add(time.Duration(p.stored) * time.Microsecond)
+	p.stored++
+	return at
+}
+
+// finish stores what is left, with the run that tells how the pass went.
+func (p *pass) finish(ctx context.Context, err error) error {
+	if err != nil {
+		if failed := p.flush(ctx, p.run.From); failed != nil {
+			return failed
+		}
+		return p.addRun(ctx, p.run.From, codeOf(err), err.Error())
+	}
+	if p.pending != nil {
+		if failed := p.flush(ctx, p.run.To); failed != nil {
+			return failed
+		}
+	} else if failed := p.addRun(ctx, p.run.From, "", ""); failed != nil {
+		return failed
+	}
+	if len(p.errs) > 0 {
+		return p.addRun(ctx, p.run.To, "bad_reply", strings.Join(p.errs, "; "))
+	}
+	return nil
+}
+
+func (p *pass) addRun(ctx context.Context, from time.Time, code, text string) error {
+	run := p.run
+	run.From, run.At, run.Code, run.Error = from, p.at(), code, strings.ToValidUTF8(text, "\uFFFD")
+	if err := p.reader.sink.AddRun(ctx, p.reader.cfg.Service, run); err != nil {
+		return fmt.Errorf("store run of %s: %w", run.Source, err)
+	}
+	return nil
+}
+
+// codeOf is the stable word for a failed pass, empty for nil.
+func codeOf(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return "not_found"
+	case errors.Is(err, fs.ErrPermission):
+		return "forbidden"
+	}
+	return "error"
+}
