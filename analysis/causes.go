@@ -156,7 +156,7 @@ func (b *bench) findWorseRoutes() {
 	}
 	for i := range b.obs.Probes {
 		p := &b.obs.Probes[i]
-		if target, answered := b.sentTo(p); answered {
+		if target, answered := b.sentTo(p); answered && b.inWindow(p.Sent) {
 			add(routeKey{p.Class, p.Probe}, target, p.Sent, 1, b.probeOutcome(p) == OutcomeTarget5xx)
 		}
 	}

@@ -299,3 +299,29 @@ func coverageOf(r Report, source string) Coverage {
 	}
 	return Coverage{}
 }
+
+// A request that crosses the window's edge counts once: a failure by its end, any
+// other by its start; and its record is looked for beyond the edge.
+func TestRequestsAcrossTheEdges(t *testing.T) {
+	s := newScene(t)
+	s.prepare()
+	before := Judge(s.obs)
+	probe := func(seq int, from, to float64, outcome Outcome) {
+		s.obs.Probes = append(s.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "edge", Seq: seq, Sent: s.at(from), Done: s.at(to), Status: 200, Outcome: outcome})
+		s.obs.Handled = append(s.obs.Handled, HandledRequest{Source: "api-1.log", Target: "api-1", Run: "edge", Seq: seq, At: s.at(to), Status: 200})
+	}
+	probe(1, -2, 3, OutcomeTimeout)    // in: it failed inside
+	probe(2, -2, 3, OutcomeOK)         // out
+	probe(3, 298, 303, OutcomeTimeout) // out
+	probe(4, 298, 303, OutcomeOK)      // in, and attributed
+	r := Judge(s.obs)
+	got, was := r.Totals[ClassProbe], before.Totals[ClassProbe]
+	if got.Requests-was.Requests != 2 || got.Failures-was.Failures != 1 {
+		t.Errorf("%d requests and %d failures more, want 2 and 1", got.Requests-was.Requests, got.Failures-was.Failures)
+	}
+	for _, a := range r.Attribution {
+		if a.Probe == "store" && a.SuccessWithoutRecord != 0 {
+			t.Errorf("attribution %+v", a)
+		}
+	}
+}

@@ -4,6 +4,10 @@ import "time"
 
 // Observations are everything that the judge may use for one window. Times are by
 // the clock of whoever observed them and are never shifted.
+//
+// Requests, Probes and Handled may reach [EdgeReach] beyond the window on both
+// sides, since a request that began in it may end outside and the other way round;
+// the judge counts each where it belongs.
 type Observations struct {
 	Service  Service
 	Deploy   Deploy
@@ -27,6 +31,9 @@ type Observations struct {
 	Objects   []Object
 	Counts    []RuleCount
 }
+
+// EdgeReach is how far around a window single requests are looked at.
+const EdgeReach = time.Minute
 
 // Deploy is one change rolled over the targets of a service.
 type Deploy struct {

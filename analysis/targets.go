@@ -49,7 +49,7 @@ func (b *bench) readServing() {
 		}
 	}
 	for _, h := range b.obs.Handled {
-		if !h.Begun && h.Target != "" {
+		if !h.Begun && h.Target != "" && b.inWindow(h.At) {
 			b.byName[h.Target].points = append(b.byName[h.Target].points, h.At)
 		}
 	}
