@@ -106,6 +106,13 @@ func (t *albTokens) split(line []byte) {
 			return
 		}
 		at := &t.at[t.n]
+		// A third of all fields are a dash, and need no search for their end.
+		if rest := line[i:]; len(rest) >= 4 && rest[0] == '"' && rest[1] == '-' && rest[2] == '"' && rest[3] == ' ' {
+			at.from, at.to = uint32(i+1), uint32(i+2)
+			i += 4
+			t.n++
+			continue
+		}
 		if line[i] != '"' {
 			end := bytes.IndexByte(line[i:], ' ')
 			if end < 0 {
@@ -300,7 +307,7 @@ func kindOf(t *albTokens) (kind, what string) {
 	_, timeSecond := parseTime(t.field(1))
 	isNLB := func(i int) bool { return bytes.HasPrefix(t.field(i), []byte("net/")) }
 	switch {
-	case isNLB(2) || isNLB(3):
+	case albTypeWord(t.field(0)) && (isNLB(2) || isNLB(3)):
 		return kindNLB, "a Network Load Balancer's access log"
 	case timeFirst && t.n >= 12 && bytes.IndexByte(t.field(2), ':') > 0:
 		if _, ok := parseStatus(t.field(7)); ok {

@@ -1,0 +1,232 @@
+package accesslog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"gapless/analysis"
+)
+
+func TestLinesOfAnyShape(t *testing.T) {
+	long := strings.Repeat("a", maxLine+1)
+	for name, c := range map[string]struct {
+		text string
+		want []string
+	}{
+		"nothing":               {"", nil},
+		"one line":              {"one\n", []string{"1@0 one"}},
+		"no final line end":     {"one\ntwo", []string{"1@0 one", "2@4 two"}},
+		"empty lines":           {"\n\nthree\n", []string{"1@0 ", "2@1 ", "3@2 three"}},
+		"carriage returns":      {"one\r\ntwo\r\n", []string{"1@0 one", "2@5 two"}},
+		"not UTF-8":             {"\xff\xfe\nb\x00c\n", []string{"1@0 \xff\xfe", "2@3 b\x00c"}},
+		"longest":               {long[1:] + "\ntwo\n", []string{"1@0 " + long[1:], fmt.Sprintf("2@%d two", maxLine+1)}},
+		"too long":              {"one\n" + long + "\nthree\n", []string{"1@0 one", fmt.Sprintf("2@4 long %d", maxLine+1), fmt.Sprintf("3@%d three", maxLine+6)}},
+		"far too long":          {long + long + long + "\ntwo\n", []string{fmt.Sprintf("1@0 long %d", 3*maxLine+3), fmt.Sprintf("2@%d two", 3*maxLine+4)}},
+		"too long and the last": {"one\n" + long + long, []string{"1@0 one", fmt.Sprintf("2@4 long %d", 2*maxLine+2)}},
+	} {
+		for packed, data := range map[string][]byte{"plain": []byte(c.text), "gzip": compress([]byte(c.text))} {
+			t.Run(name+"/"+packed, func(t *testing.T) {
+				got, end := readLines(t, bytes.NewReader(data))
+				if end.err != nil || end.lines != len(c.want) {
+					t.Errorf("ended with %d lines, %v; want %d", end.lines, end.err, len(c.want))
+				}
+				compareLines(t, got, c.want)
+			})
+		}
+	}
+}
+
+func TestLinesAreTheSameHoweverTheyArrive(t *testing.T) {
+	text := generate(600)
+	want, _ := readLines(t, bytes.NewReader(text))
+	for name, r := range map[string]io.Reader{
+		"half reads":      iotest.HalfReader(bytes.NewReader(compress(text))),
+		"data with error": iotest.DataErrReader(bytes.NewReader(compress(text))),
+		"one byte reads":  iotest.OneByteReader(bytes.NewReader(text)),
+		"two members":     bytes.NewReader(append(compress(text[:len(text)/3]), compress(text[len(text)/3:])...)),
+	} {
+		got, end := readLines(t, r)
+		if end.err != nil {
+			t.Errorf("%s: %v", name, end.err)
+		}
+		compareLines(t, got, want)
+	}
+}
+
+// A file cut anywhere keeps its whole lines and is partial; the line it broke off in
+// is not understood. The whole file is not partial, though its last block is short
+// like any other's.
+func TestGzipCutAtEveryByte(t *testing.T) {
+	text := generate(12)
+	packed := compress(text)
+	rules := benchRules(t)
+	for cut := 1; cut < len(packed); cut++ {
+		b := rollUp(t, rules, packed[:cut])
+		if !b.Partial || b.Error != "" {
+			t.Fatalf("cut at byte %d of %d: partial %v, error %q", cut, len(packed), b.Partial, b.Error)
+		}
+		if b.Understood+b.SetAside != b.Object.Lines || b.SetAside > 1 {
+			t.Fatalf("cut at byte %d: %d lines, %d understood, %d set aside", cut, b.Object.Lines, b.Understood, b.SetAside)
+		}
+		kept := 0
+		for _, line := range b.Lines {
+			if line.Reason != reasonCut || !bytes.HasPrefix(text[line.Offset:], line.Raw) {
+				t.Fatalf("cut at byte %d: set aside %+v", cut, line)
+			}
+			kept = int(line.Offset)
+		}
+		if kept > 0 && bytes.Count(text[:kept], []byte("\n")) != b.Understood {
+			t.Fatalf("cut at byte %d: understood %d lines before byte %d", cut, b.Understood, kept)
+		}
+	}
+	if b := rollUp(t, rules, packed); b.Partial || b.Understood != 12 {
+		t.Errorf("whole: partial %v, understood %d", b.Partial, b.Understood)
+	}
+	if b := rollUp(t, rules, nil); b.Partial || b.Object.Lines != 0 {
+		t.Errorf("no bytes at all: partial %v, %d lines", b.Partial, b.Object.Lines)
+	}
+	trailer := rollUp(t, rules, packed[:len(packed)-1])
+	if trailer.Understood != 12 {
+		t.Errorf("cut in the checksum: understood %d lines of 12", trailer.Understood)
+	}
+}
+
+func TestGzipSpoiled(t *testing.T) {
+	rules := benchRules(t)
+	packed := compress(generate(12))
+	checksum := bytes.Clone(packed)
+	checksum[len(checksum)-8] ^= 1
+	for name, data := range map[string][]byte{"checksum": checksum, "tail": append(bytes.Clone(packed), "tail of ten"...)} {
+		b := rollUp(t, rules, data)
+		if !b.Partial || b.Error == "" || b.Understood != 12 {
+			t.Errorf("%s: partial %v, error %q, understood %d", name, b.Partial, b.Error, b.Understood)
+		}
+	}
+}
+
+func TestLongLineIsSetAsideAndTheRestKept(t *testing.T) {
+	line := string(generate(1))
+	at := strings.Index(line, "HTTP/2.0")
+	for length, understood := range map[int]int{70000: 3, 200000: 2} {
+		long := line[:at-1] + strings.Repeat("a", length) + line[at-1:]
+		b := rollUp(t, benchRules(t), []byte(line+long+line))
+		if b.Object.Lines != 3 || b.Understood != understood {
+			t.Errorf("URL of %d: %d lines, %d understood, want %d", length, b.Object.Lines, b.Understood, understood)
+		}
+		for _, aside := range b.Lines {
+			if aside.Reason != reasonTooLong || aside.Line != 2 || len(aside.Raw) != maxRaw || !strings.HasPrefix(long, string(aside.Raw)) {
+				t.Errorf("set aside line %d for %s with %d bytes", aside.Line, aside.Reason, len(aside.Raw))
+			}
+		}
+	}
+}
+
+func TestReadingStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := 0
+	_, err := eachLine(ctx, endless{}, func(*line) {
+		if n++; n == 100000 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// FuzzObject holds every object, packed or not, to lines = understood + set aside,
+// and what is kept of set-aside lines to the bytes at their place.
+func FuzzObject(f *testing.F) {
+	text := generate(3)
+	f.Add(text)
+	f.Add(text[:len(text)-100])
+	f.Add(compress(text))
+	f.Add(compress(text)[:200])
+	f.Add([]byte("\x1f"))
+	f.Add([]byte("\n\r\n\xff\n"))
+	for _, c := range albCases(f) {
+		f.Add([]byte(c.line + "\n" + c.line))
+	}
+	rules := benchRules(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b := rollUp(t, rules, data)
+		if b.Object.Lines != b.Understood+b.SetAside || b.SetAside != len(b.Lines) {
+			t.Fatalf("%d lines, %d understood, %d set aside, %d kept", b.Object.Lines, b.Understood, b.SetAside, len(b.Lines))
+		}
+		counted := 0
+		for _, cell := range b.Cells {
+			counted += cell.Count
+		}
+		if counted+b.Unmatched != b.Understood {
+			t.Fatalf("%d in cells and %d unmatched of %d understood", counted, b.Unmatched, b.Understood)
+		}
+		if bytes.HasPrefix(data, []byte{0x1f}) {
+			return
+		}
+		lines := bytes.Count(data, []byte("\n"))
+		if len(data) > 0 && data[len(data)-1] != '\n' {
+			lines++
+		}
+		if b.Object.Lines != lines {
+			t.Fatalf("%d lines of %d", b.Object.Lines, lines)
+		}
+		for _, aside := range b.Lines {
+			if !bytes.HasPrefix(data[aside.Offset:], aside.Raw) || aside.Offset > 0 && data[aside.Offset-1] != '\n' {
+				t.Fatalf("line %d is not at byte %d", aside.Line, aside.Offset)
+			}
+		}
+	})
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = "line\n"[i%5]
+	}
+	return len(p) / 5 * 5, nil
+}
+
+func readLines(t *testing.T, r io.Reader) ([]string, ending) {
+	t.Helper()
+	var got []string
+	end, err := eachLine(t.Context(), r, func(l *line) {
+		text := string(l.text)
+		if l.long > 0 {
+			text = fmt.Sprintf("long %d", l.long)
+		}
+		got = append(got, fmt.Sprintf("%d@%d %s", l.number, l.offset, text))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got, end
+}
+
+func compareLines(t *testing.T, got, want []string) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%d lines, want %d", len(got), len(want))
+	}
+	for i := range min(len(got), len(want)) {
+		if got[i] != want[i] {
+			t.Errorf("got %.80q, want %.80q", got[i], want[i])
+		}
+	}
+}
+
+func rollUp(tb testing.TB, rules *analysis.Classifier, data []byte) analysis.ObjectBatch {
+	tb.Helper()
+	roll := newRollup(&albFormat{}, rules, &Config{Source: "alb", Slow: 1e9}, analysis.Object{Source: "alb", Key: "k"})
+	end, err := eachLine(context.Background(), bytes.NewReader(data), roll.add)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return roll.finish(end)
+}
