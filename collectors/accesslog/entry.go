@@ -102,8 +102,16 @@ func urlHost(url []byte) []byte {
 	if end := bytes.IndexAny(url, "/?"); end >= 0 {
 		url = url[:end]
 	}
-	host, _ := splitAddress(url)
-	return host
+	// What the load balancer writes for a request without a URL ends in "host:80-".
+	end := bytes.IndexByte(url, ':')
+	if len(url) > 0 && url[0] == '[' {
+		url = url[1:]
+		end = bytes.IndexByte(url, ']')
+	}
+	if end >= 0 {
+		url = url[:end]
+	}
+	return url
 }
 
 // splitAddress splits ip:port at the last colon; an IPv6 address may stand in

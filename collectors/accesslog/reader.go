@@ -230,6 +230,8 @@ func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, err
 			return true
 		case r.read[c.key]:
 			return true
+		case c.size == 0 && now.Sub(c.modified) < r.cfg.Settle && c.etag == "":
+			return true // a file that is being written, perhaps
 		case tried && again.object == c.stored && now.Before(again.after):
 			return true
 		}

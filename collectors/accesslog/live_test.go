@@ -1,0 +1,86 @@
+package accesslog
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		place := &fakePlace{}
+		sink := &memory{}
+		r := &Reader{
+			cfg: Config{Source: "alb", Kind: "alb", Every: 30 * time.Second, Settle: 15 * time.Minute, Lookback: time.Hour, Slow: time.Second, Parallel: 1,
+				Now: time.Now, Log: slog.New(slog.DiscardHandler)},
+			rules: benchRules(t), sink: sink, place: place, retries: map[string]retry{}, read: map[string]bool{},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		place.each = func(int) error { return nil }
+		time.Sleep(10 * time.Minute)
+		if n := place.calls; n < 18 || n > 23 {
+			t.Errorf("%d passes in ten minutes, want about 20", n)
+		}
+		first := sink.runs[0]
+		if first.Code != "" || !first.To.Equal(start) || !first.From.Equal(start.Add(-time.Hour)) {
+			t.Errorf("first run %+v", first)
+		}
+
+		// Failing, it waits longer each time, and each failed run stands for the time
+		// since the last good pass.
+		good := sink.lastRun().To
+		place.each = func(int) error { return errors.New("forbidden by somebody") }
+		before := place.calls
+		time.Sleep(time.Hour)
+		if n := place.calls - before; n < 12 || n > 18 {
+			t.Errorf("%d failed passes in an hour", n)
+		}
+		failed := sink.lastRun()
+		if failed.Code != codeError || !failed.From.Equal(good) {
+			t.Errorf("failed run %+v, last good one until %v", failed, good)
+		}
+
+		// Good again, it covers everything that was missed.
+		time.Sleep(2 * time.Hour)
+		place.each = func(int) error { return nil }
+		time.Sleep(6 * time.Minute)
+		covered := false
+		for _, run := range sink.runs {
+			covered = covered || run.Code == "" && run.At.After(failed.At) && !run.From.After(good)
+		}
+		if !covered {
+			t.Errorf("no good run covers from %v", good)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("ended with %v", err)
+		}
+		if sink.lastRun().Code != "" {
+			t.Errorf("being told to stop was stored as a failure: %+v", sink.lastRun())
+		}
+	})
+}
+
+type fakePlace struct {
+	calls int
+	each  func(call int) error
+}
+
+func (p *fakePlace) list(context.Context, time.Time, time.Time, func(stored)) error {
+	p.calls++
+	if p.each == nil {
+		return nil
+	}
+	return p.each(p.calls)
+}
+
+func (p *fakePlace) open(context.Context, stored) (io.ReadCloser, error) {
+	return nil, errors.New("nothing here")
+}

@@ -1,0 +1,71 @@
+package accesslog
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"gapless/analysis"
+)
+
+// memory is a Sink that keeps everything, as the store would.
+type memory struct {
+	mu      sync.Mutex
+	objects map[string]analysis.ObjectBatch
+	adds    map[string]int // how often each key was added
+	runs    []analysis.Run
+	fail    error // answered by AddObject
+}
+
+func (m *memory) AddObject(_ context.Context, _ string, b analysis.ObjectBatch) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return false, m.fail
+	}
+	if m.objects == nil {
+		m.objects, m.adds = map[string]analysis.ObjectBatch{}, map[string]int{}
+	}
+	m.adds[b.Key]++
+	if old, ok := m.objects[b.Key]; ok && old.Error == "" && !old.Partial {
+		return false, nil
+	}
+	m.objects[b.Key] = b
+	return true, nil
+}
+
+func (m *memory) ReadObjects(_ context.Context, _, _ string, from, to time.Time) (map[string]bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	keys := map[string]bool{}
+	for key, b := range m.objects {
+		if b.Error == "" && !b.Partial && !b.From.After(to) && !b.To.Before(from) {
+			keys[key] = true
+		}
+	}
+	return keys, nil
+}
+
+func (m *memory) AddRun(_ context.Context, _ string, run analysis.Run) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.runs = append(m.runs, run)
+	return nil
+}
+
+// keys lists the objects that are stored.
+func (m *memory) keys() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.objects))
+}
+
+// lastRun is the run that ended last.
+func (m *memory) lastRun() analysis.Run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.MaxFunc(m.runs, func(a, b analysis.Run) int { return cmp.Compare(a.At.UnixMicro(), b.At.UnixMicro()) })
+}

@@ -1,0 +1,265 @@
+package accesslog
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gapless/analysis"
+)
+
+func TestCells(t *testing.T) {
+	text := logLine{took: "12.5ms"}.String() +
+		logLine{took: "40ms", end: "02:30:01.500"}.String() +
+		logLine{took: "1600ms", end: "02:30:02.600"}.String() + // started in the second of the others
+		logLine{status: "502", target: "10.0.1.12:8080", targetStatus: "-", wait: "-1", end: "02:30:01.900"}.String() +
+		logLine{kind: "wss", status: "101", targetStatus: "101", took: "900ms", end: "02:30:02.700"}.String() +
+		logLine{status: "503", target: "-", targetStatus: "-", wait: "-1"}.String() +
+		logLine{path: "/actuator/health"}.String()
+	b := rollUp(t, benchRules(t), []byte(text))
+	type row struct {
+		key          string
+		count, timed int
+		first, last  string
+	}
+	var got []row
+	for _, c := range b.Cells {
+		if c.Source != "alb" || c.TargetGroup != "shop-api" && c.Target != "" || c.Node != "203.0.113.200" {
+			t.Errorf("cell of source %q, group %q, node %q", c.Source, c.TargetGroup, c.Node)
+		}
+		got = append(got, row{
+			fmt.Sprintf("%s %q %s %s %s %d %d", at(c.Second*1e6).Format("05"), c.Target, c.Class, c.Outcome, c.Route, c.Status, c.TargetStatus),
+			c.Count, c.Latency.Count(), c.First.Format("05.000000"), c.Last.Format("05.000000"),
+		})
+	}
+	want := []row{
+		{`01 "api-1" user ok order 101 101`, 1, 0, "01.800000", "02.700000"},
+		{`01 "api-1" user ok order 200 200`, 3, 3, "01.000000", "02.600000"},
+		{`01 "api-1" health ok other 200 200`, 1, 1, "01.190000", "01.200000"},
+		{`01 "api-2" user lb_5xx order 502 0`, 1, 0, "01.890000", "01.900000"},
+		{`01 "" user lb_5xx order 503 0`, 1, 0, "01.190000", "01.200000"},
+	}
+	slices.SortFunc(got, func(a, b row) int { return strings.Compare(a.key, b.key) })
+	slices.SortFunc(want, func(a, b row) int { return strings.Compare(a.key, b.key) })
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("cells\n%v\nwant\n%v", got, want)
+	}
+	for _, c := range b.Cells {
+		if c.Status == 200 && c.Class == analysis.ClassUser && c.Latency.Max() != 1600000 {
+			t.Errorf("slowest in the cell took %d µs", c.Latency.Max())
+		}
+	}
+}
+
+func TestLineWithoutStartIsCountedByItsEnd(t *testing.T) {
+	line := logLine{}.String()
+	line = line[:strings.Index(line, ` "session-reused"`)] + "\n"
+	b := rollUp(t, benchRules(t), []byte(line))
+	c := b.Cells[0]
+	end := time.Date(2026, 10, 14, 2, 30, 1, 200e6, time.UTC)
+	if c.Second != end.Unix() || c.Latency.Count() != 0 || !c.First.Equal(end) || !c.Last.Equal(end) {
+		t.Errorf("cell %+v", c)
+	}
+}
+
+func TestFailuresAreKeptOneByOne(t *testing.T) {
+	text := logLine{}.String() +
+		logLine{status: "502", targetStatus: "-", wait: "-1", path: `/v1/orders?q=\x22x\x22`, agent: `curl/8 \xC3\x88`}.String() +
+		logLine{status: "500", targetStatus: "500"}.String() +
+		logLine{status: "404", targetStatus: "404"}.String() +
+		logLine{status: "460", targetStatus: "-"}.String() +
+		logLine{status: "460", targetStatus: "-", agent: "gapless-probe/1.0 r1-000007"}.String() +
+		logLine{status: "504", targetStatus: "-", agent: "gapless-probe/1.0 r1-000008"}.String()
+	b := rollUp(t, benchRules(t), []byte(text))
+	var got []string
+	for _, q := range b.Requests {
+		got = append(got, fmt.Sprintf("%d %s %s %s %s-%d connected=%v", q.Line, q.Outcome, q.Class, q.URL, q.ProbeRun, q.ProbeSeq, q.Connected))
+	}
+	want := []string{
+		`2 lb_5xx user https://shop.example.test:443/v1/orders?q="x" -0 connected=false`,
+		`3 target_5xx user https://shop.example.test:443/v1/orders -0 connected=true`,
+		`6 client_abort probe https://shop.example.test:443/v1/orders r1-7 connected=true`,
+		`7 lb_5xx probe https://shop.example.test:443/v1/orders r1-8 connected=true`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("requests\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	first := b.Requests[0]
+	if first.UserAgent != "curl/8 È" || first.Client != "203.0.113.7" || first.Method != "GET" || first.Duration != 10*time.Millisecond ||
+		!first.End.Equal(first.Start.Add(10*time.Millisecond)) || first.Object != "k" || first.Target != "api-1" {
+		t.Errorf("request %+v", first)
+	}
+	if want := []analysis.KnownRequests{{Source: "alb", Node: "203.0.113.200", Run: "r1", Seqs: []uint32{7, 8}}}; !reflect.DeepEqual(b.Known, want) {
+		t.Errorf("known %+v", b.Known)
+	}
+}
+
+func TestKnownRequestsOfSeveralRuns(t *testing.T) {
+	var text strings.Builder
+	for _, id := range []string{"r2-000003", "r1-000009", "r1-000002", "r2-000001", "r1-000009", "r3-x"} {
+		text.WriteString(logLine{agent: "gapless-probe/1.0 " + id}.String())
+	}
+	b := rollUp(t, benchRules(t), []byte(text.String()))
+	want := []analysis.KnownRequests{
+		{Source: "alb", Node: "203.0.113.200", Run: "r1", Seqs: []uint32{2, 9}},
+		{Source: "alb", Node: "203.0.113.200", Run: "r2", Seqs: []uint32{1, 3}},
+	}
+	if !reflect.DeepEqual(b.Known, want) {
+		t.Errorf("known %+v", b.Known)
+	}
+}
+
+func TestSlowestAreKeptInABound(t *testing.T) {
+	var text strings.Builder
+	for i := range 3 * slowKept {
+		text.WriteString(logLine{took: fmt.Sprintf("%dms", 500+(i*7919)%(3*slowKept)*10), end: "02:31:00.000"}.String())
+	}
+	text.WriteString(logLine{kind: "ws", took: "59s", end: "02:31:00.000"}.String())
+	b := rollUp(t, benchRules(t), []byte(text.String()))
+	if len(b.Requests) != slowKept {
+		t.Fatalf("kept %d, want %d", len(b.Requests), slowKept)
+	}
+	fastest := time.Duration(math.MaxInt64)
+	for i, q := range b.Requests {
+		fastest = min(fastest, q.Duration)
+		if i > 0 && q.Line <= b.Requests[i-1].Line {
+			t.Errorf("line %d after line %d", q.Line, b.Requests[i-1].Line)
+		}
+	}
+	if want := time.Duration(500+(2*slowKept)*10) * time.Millisecond; fastest != want {
+		t.Errorf("fastest kept took %v, want %v", fastest, want)
+	}
+}
+
+func TestMatchNarrowsWhatIsCounted(t *testing.T) {
+	text := logLine{}.String() + logLine{elb: "app/other/1", group: "other-api", host: "other.example.test"}.String() +
+		logLine{status: "400", target: "-", group: "-", request: "- http://shop.example.test:80- -"}.String()
+	for name, c := range map[string]struct {
+		match   Match
+		counted int
+	}{
+		"everything":             {Match{}, 3},
+		"load balancer":          {Match{LoadBalancer: "app/shop-public/50dc6c495c0c9188"}, 2},
+		"load balancer's name":   {Match{LoadBalancer: "shop-public"}, 2},
+		"no such load balancer":  {Match{LoadBalancer: "public"}, 0},
+		"group":                  {Match{TargetGroup: "arn:aws:elasticloadbalancing:ap-northeast-2:123456789012:targetgroup/shop-api/73e2d6bc24d8a067"}, 1},
+		"group's name":           {Match{TargetGroup: "other-api"}, 1},
+		"host":                   {Match{Host: "SHOP.example.test"}, 2},
+		"all of them must agree": {Match{LoadBalancer: "shop-public", Host: "other.example.test"}, 0},
+	} {
+		roll := newRollup(&albFormat{}, benchRules(t), &Config{Source: "alb", Slow: time.Second, Match: c.match}, analysis.Object{})
+		end, err := eachLine(t.Context(), strings.NewReader(text), roll.add)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := roll.finish(end)
+		counted := 0
+		for _, cell := range b.Cells {
+			counted += cell.Count
+		}
+		if counted != c.counted || b.Unmatched != 3-c.counted || b.Understood != 3 {
+			t.Errorf("%s: counted %d, want %d; unmatched %d, understood %d", name, counted, c.counted, b.Unmatched, b.Understood)
+		}
+	}
+}
+
+func TestTargetNamesInEverySpellingOfIPv6(t *testing.T) {
+	rules, err := analysis.NewClassifier(analysis.Service{Targets: []analysis.TargetName{{Name: "six", Address: "[2001:db8::1]:80"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"[2001:db8::1]:80", "2001:db8::1:80", "2001:0db8:0:0:0:0:0:1:80"} {
+		b := rollUp(t, rules, []byte(logLine{target: target}.String()))
+		if got := b.Cells[0].Target; got != "six" {
+			t.Errorf("%s is %q", target, got)
+		}
+	}
+}
+
+func TestSetAsideLinesAreBounded(t *testing.T) {
+	text := strings.Repeat("nothing of ours\n", setAsideKept+10)
+	b := rollUp(t, benchRules(t), []byte(text))
+	if b.SetAside != setAsideKept+10 || len(b.Lines) != setAsideKept {
+		t.Errorf("set aside %d, kept %d", b.SetAside, len(b.Lines))
+	}
+	text = strings.Repeat(strings.Repeat("x", maxRaw)+"\n", setAsideBytes/maxRaw+10)
+	b = rollUp(t, benchRules(t), []byte(text))
+	if want := setAsideBytes / maxRaw; b.SetAside != want+10 || len(b.Lines) != want {
+		t.Errorf("set aside %d, kept %d", b.SetAside, len(b.Lines))
+	}
+}
+
+// The sum over the cells of an object equals what counting each line by itself gives.
+func TestCellsSumUpToTheLines(t *testing.T) {
+	text := generate(5000)
+	b := rollUp(t, benchRules(t), text)
+	want := map[string]int{}
+	var f albFormat
+	var e entry
+	for _, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+		if _, ok := f.parse([]byte(line), &e); !ok {
+			t.Fatal(line)
+		}
+		want[fmt.Sprint(e.start/1e6, e.status, e.targetStatus)]++
+	}
+	got := map[string]int{}
+	latencies := 0
+	for _, c := range b.Cells {
+		got[fmt.Sprint(c.Second, c.Status, c.TargetStatus)] += c.Count
+		latencies += c.Latency.Count()
+		if c.First.Unix() != c.Second || c.Last.Before(c.First) {
+			t.Errorf("cell of second %d from %v to %v", c.Second, c.First, c.Last)
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Error("cells and lines differ")
+	}
+	if latencies == 0 || len(b.Known) == 0 || len(b.Requests) == 0 {
+		t.Errorf("%d latencies, %d known runs, %d requests", latencies, len(b.Known), len(b.Requests))
+	}
+}
+
+// logLine writes one ALB line; what is not set is a plain request.
+type logLine struct {
+	kind, end, took, elb, target, wait, status, targetStatus, host, path, request, agent, group string
+}
+
+func (l logLine) String() string {
+	set := func(s *string, otherwise string) {
+		if *s == "" {
+			*s = otherwise
+		}
+	}
+	set(&l.kind, "h2")
+	set(&l.end, "02:30:01.200")
+	set(&l.took, "10ms")
+	set(&l.elb, "app/shop-public/50dc6c495c0c9188")
+	set(&l.target, "10.0.1.11:8080")
+	set(&l.wait, "0.001")
+	set(&l.status, "200")
+	set(&l.targetStatus, "200")
+	set(&l.host, "shop.example.test")
+	set(&l.path, "/v1/orders")
+	set(&l.request, "GET https://"+l.host+":443"+l.path+" HTTP/2.0")
+	set(&l.agent, "Mozilla/5.0")
+	set(&l.group, "shop-api")
+	if l.group != "-" {
+		l.group = "arn:aws:elasticloadbalancing:ap-northeast-2:123456789012:targetgroup/" + l.group + "/73e2d6bc24d8a067"
+	}
+	end, err := time.Parse("2006-01-02T15:04:05.000", "2026-10-14T"+l.end)
+	if err != nil {
+		panic(err)
+	}
+	took, err := time.ParseDuration(l.took)
+	if err != nil {
+		panic(err)
+	}
+	const layout = "2006-01-02T15:04:05.000000Z"
+	return fmt.Sprintf("%s %s %s 203.0.113.7:47772 %s %s 0.006 0.000 %s %s 945 11891 \"%s\" %s TLS_AES_128_GCM_SHA256 TLSv1.3 %s \"Root=1-68a83000-000000000000000000000001\" %q \"session-reused\" 10 %s \"forward\" \"-\" \"-\" %q %q \"-\" \"-\" TID_37acbe0641d1c34287fee137ef3a5286 \"-\" \"-\" \"-\" 203.0.113.200\n",
+		l.kind, end.Format(layout), l.elb, l.target, l.wait, l.status, l.targetStatus, l.request, `"`+l.agent+`"`, l.group, l.host,
+		end.Add(-took).Format(layout), l.target, l.targetStatus)
+}
