@@ -1,0 +1,112 @@
+package views
+
+import (
+	"time"
+
+	"gapless/analysis"
+)
+
+// CollectorStatus is how one source of evidence fares.
+type CollectorStatus struct {
+	Service, Source, Kind string
+	LastRun, LastSuccess  time.Time
+	LastError, LastCode   string
+	LastErrorAt           time.Time
+	Rows, Objects         int64
+	Lines, SetAside       int64
+	PartialObjects        int64
+	LastEvidence          time.Time
+	Holes                 []analysis.Run // failed runs, newest first
+	SetAsideLines         []SetAsideLine
+}
+
+// SetAsideLine is a line that was not understood.
+type SetAsideLine struct {
+	Object, Reason, Detail, Kind string
+	Line                         int
+	Raw                          string
+}
+
+// CollectorsPage lists every source of evidence with its lag, last error and holes.
+type CollectorsPage struct {
+	Shell      Shell
+	Collectors []CollectorView
+	Summary    string
+	StreamURL  string
+}
+
+// CollectorView is one source.
+type CollectorView struct {
+	Service, Source, Kind string
+	Class, Icon, State    string // ok, warn or bad, said in words too
+	LastRun, Evidence     Stamp
+	Lag                   string
+	Volume                []string
+	Error                 string
+	ErrorAt               Stamp
+	Holes                 Table
+	SetAside              Table
+}
+
+// NewCollectorsPage says how the sources fare as of a moment.
+func NewCollectorsPage(collectors []CollectorStatus, now time.Time, zone *time.Location) CollectorsPage {
+	page := CollectorsPage{StreamURL: "/collectors/stream"}
+	well := 0
+	for i := range collectors {
+		view := collectorView(&collectors[i], now, zone)
+		if view.Class == "ok" {
+			well++
+		}
+		page.Collectors = append(page.Collectors, view)
+	}
+	page.Summary = Count(well) + " of " + plural(len(collectors), "source", "sources") + " well"
+	return page
+}
+
+func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) CollectorView {
+	view := CollectorView{Service: c.Service, Source: c.Source, Kind: c.Kind, Class: "ok", Icon: "✓", State: "well",
+		LastRun: dateClock(c.LastRun, zone), Evidence: dateClock(c.LastEvidence, zone), Lag: Missing}
+	if !c.LastEvidence.IsZero() {
+		view.Lag = Seconds(max(now.Sub(c.LastEvidence).Seconds(), 0))
+	}
+	switch {
+	case c.LastRun.IsZero():
+		view.Class, view.Icon, view.State = "warn", "…", "has not run yet"
+	case c.LastErrorAt.After(c.LastSuccess):
+		view.Class, view.Icon, view.State = "bad", "✕", "failing"
+		if c.LastCode != "" {
+			view.State += ": " + spoken(c.LastCode)
+		}
+	case c.SetAside > 0 || c.PartialObjects > 0:
+		view.Class, view.Icon, view.State = "warn", "!", "well, with lines set aside"
+		if c.SetAside == 0 {
+			view.State = "well, with objects cut short"
+		}
+	}
+	if c.LastError != "" {
+		view.Error, view.ErrorAt = clip(c.LastError, 600), dateClock(c.LastErrorAt, zone)
+	}
+	add := func(n int64, one, many string) {
+		if n > 0 {
+			view.Volume = append(view.Volume, plural(int(n), one, many))
+		}
+	}
+	add(c.Objects, "object", "objects")
+	add(c.Lines, "line", "lines")
+	add(c.Rows, "row", "rows")
+	add(c.SetAside, "line not understood", "lines not understood")
+	add(c.PartialObjects, "object cut short", "objects cut short")
+	view.Holes = Table{Caption: "Failed runs of " + c.Source, Columns: []Cell{left("at"), left("missed from"), left("to"), left("why"), left("error")}}
+	for _, hole := range c.Holes {
+		view.Holes.Rows = append(view.Holes.Rows, Row{Cells: []Cell{at(dateClock(hole.At, zone)), at(clock(hole.From, zone)), at(clock(hole.To, zone)), left(spoken(hole.Code)), left(clip(hole.Error, 300))}})
+	}
+	view.SetAside = Table{Caption: "Lines of " + c.Source + " that were not understood", Columns: []Cell{left("object"), right("line"), left("why"), left("text")}}
+	for _, line := range c.SetAsideLines {
+		why := spoken(line.Reason)
+		if line.Detail != "" {
+			why += ": " + clip(line.Detail, 120)
+		}
+		view.SetAside.Rows = append(view.SetAside.Rows, Row{Cells: []Cell{{Text: clip(line.Object, 60), Title: line.Object, Class: "l brk"}, right(Count(line.Line)), left(why), {Text: clip(line.Raw, 200), Class: "l brk", Code: true}}})
+	}
+	return view
+}

@@ -1,0 +1,116 @@
+package views
+
+import "strings"
+
+// conditionSentence words one condition of a verdict.
+func conditionSentence(code string, v values) string {
+	class := func() string { return classNoun(v.text("traffic")) }
+	source := v.text("source")
+	if source == "" {
+		source = "a source"
+	}
+	switch code {
+	case "status-codes-only":
+		return "Judged by status codes only: the bodies of " + class() + " requests, WebSockets and gRPC statuses were not seen."
+	case "new-connections-only":
+		if probe := v.text("probe"); probe != "" {
+			return "Probe " + probe + " opened a new connection for every request; kept connections were not tried."
+		}
+		return "Every probe request opened a new connection; kept connections were not tried."
+	case "single-run":
+		return "This is a single run."
+	case "one-vantage-point":
+		return "The probes looked from one place only."
+	case "low-traffic":
+		if n, ok := v.count("requests"); ok {
+			return "Traffic was low: " + plural(n, "user request", "user requests") + " in the risky phases."
+		}
+		return "Traffic was low in the risky phases."
+	case "census":
+		if n, ok := v.count("requests"); ok {
+			return upperFirst(source) + " is complete, so its " + plural(n, "request is", "requests are") + " all there were: a count, not a sample."
+		}
+		return upperFirst(source) + " is complete: a count, not a sample."
+	case "failure-rate-bound":
+		below, ok := v.number("below")
+		n, counted := v.count("requests")
+		switch {
+		case ok && counted:
+			return "With no failure in " + Count(n) + " " + class() + " requests, their failure rate is below " + percent(below) + " (95 % confidence; no bound on short windows)."
+		case ok:
+			return "The failure rate of " + class() + " requests is below " + percent(below) + " (95 % confidence)."
+		}
+	case "miss-chance":
+		return missChance(v)
+	case "provisional":
+		return "Provisional: evidence may still arrive."
+	case "blind-spot":
+		sentence := upperFirst(source) + " was blind"
+		if n, ok := v.number("seconds"); ok {
+			sentence += " for " + Seconds(n)
+		}
+		if reason := v.text("reason"); reason != "" {
+			sentence += " (" + word(blindWords, reason) + ")"
+		}
+		return sentence + "."
+	case "log-incomplete":
+		known, ok := v.count("known")
+		found, ok2 := v.count("found")
+		if ok && ok2 {
+			return upperFirst(source) + " is incomplete: " + Count(found) + " of " + Count(known) + " requests known to be in it were found."
+		}
+		return upperFirst(source) + " is incomplete."
+	case "horizon":
+		return "Late lines of " + source + " are still awaited."
+	case "users-not-measured":
+		sentence := "User requests were not measured"
+		if n, ok := v.count("probe_requests"); ok {
+			failed, _ := v.count("probe_failures")
+			return sentence + "; the probes lost " + Count(failed) + " of " + Count(n) + "."
+		}
+		return sentence + "."
+	case "unexplained-failures":
+		if n, ok := v.count("count"); ok {
+			return plural(n, "failure", "failures") + " among " + class() + " requests stay unexplained."
+		}
+		return "Some failures among " + class() + " requests stay unexplained."
+	}
+	return unknownWords("condition", code, v)
+}
+
+func missChance(v values) string {
+	chance, ok := v.number("probability")
+	window, ok2 := v.number("window_ms")
+	if !ok || !ok2 {
+		return unknownWords("condition", "miss-chance", v)
+	}
+	sentence := "A failure window of " + Seconds(window/1000)
+	if target := v.text("target"); target != "" {
+		sentence += " on " + target + " alone"
+	}
+	if phase := v.text("phase"); phase != "" {
+		sentence += " in " + phase
+	}
+	sentence += " would have been missed by the probes"
+	if probe := v.text("probe"); probe != "" {
+		sentence = strings.Replace(sentence, "by the probes", "by probe "+probe, 1)
+	}
+	return sentence + " with a chance of " + percent(chance) + "."
+}
+
+// classNoun is how a sentence names a class of traffic that it found in values.
+func classNoun(class string) string {
+	if class == "" {
+		return "the"
+	}
+	return class
+}
+
+// unknownWords is the honest sentence for a code without words, or whose values are missing.
+func unknownWords(kind, code string, v values) string {
+	sentence := upperFirst(kind) + " " + code
+	if details := v.String(); details != "" {
+		sentence += ": " + details
+	}
+	return sentence + "."
+}

@@ -1,0 +1,457 @@
+package views
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"gapless/analysis"
+)
+
+// DeployPage is everything that the page of one deploy prints.
+type DeployPage struct {
+	Shell Shell
+	ID    string // empty where a span was judged without a deploy
+	Name  string // what the page calls it
+
+	Service string
+	// StreamURL is where the live region gets its updates; empty once nothing will change.
+	StreamURL string
+	ReportURL string // the same report as JSON
+
+	Verdict      VerdictPanel
+	Facts        []Fact
+	Evidence     []EvidenceRow
+	Timeline     Timeline
+	Findings     []FindingView
+	RuleCounts   string
+	RuleGroups   []RuleGroup
+	Phases       Table
+	Targets      Table
+	Windows      Table
+	Failures     Table
+	Causes       string
+	Attribution  Table
+	Detection    Table
+	Completeness Table
+	Coverage     Table
+	Claims       Table
+	Steps        Table
+	Baseline     Table
+	Controls     Table
+	Provenance   []Fact
+}
+
+// VerdictPanel is the answer.
+type VerdictPanel struct {
+	Tone, Icon string
+	Heading    string
+	Badge      string // says that it is not final
+	Sentence   string
+	Conditions []string
+	Claims     []ClaimChip
+}
+
+// ClaimChip is one claim with its state.
+type ClaimChip struct{ Tone, Icon, Label, Title string }
+
+// Fact is a labelled value.
+type Fact struct {
+	Label string
+	Text  string
+	Code  bool
+	Link  string // only http and https addresses
+	Stamp *Stamp
+	To    *Stamp // the end, where the fact is a span
+	Note  string
+}
+
+// EvidenceRow says what one source brought. Its bar shows where it saw, 0 to 100 across the window.
+type EvidenceRow struct {
+	Name  string
+	Class string // ok or warn
+	Icon  string
+	Text  string
+	Seen  []Bar // nil: no bar
+	Blind []Bar
+}
+
+// FindingView is one finding.
+type FindingView struct {
+	Code, Severity, Class, Icon string
+	Where                       string
+	From, To                    *Stamp
+	Sentence, Remedy            string
+	Evidence                    []string
+}
+
+// RuleGroup lists rules that share a state.
+type RuleGroup struct {
+	State, Icon string
+	Rules       []RuleView
+}
+
+// RuleView is one rule and, where it could not be evaluated, why.
+type RuleView struct{ Code, Why string }
+
+// NewDeployPage makes the page of one deploy from what was observed and judged. The
+// report's sentences are filled in where they are missing.
+func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time.Location) DeployPage {
+	FillSentences(&report)
+	r := &report
+	page := DeployPage{ID: r.Deploy.ID, Name: r.Deploy.ID, Service: r.Deploy.Service}
+	if page.Service == "" {
+		page.Service = obs.Service.Name
+	}
+	if page.ID == "" {
+		page.Name = "span without a deploy"
+	} else {
+		page.ReportURL = "/api/v1/deploys/" + url.PathEscape(page.ID) + "/report"
+		if r.Window.State != analysis.WindowSealed {
+			page.StreamURL = "/deploys/" + url.PathEscape(page.ID) + "/stream"
+		}
+	}
+	page.Verdict = verdictPanel(r)
+	page.Facts = facts(r, zone)
+	page.Evidence = evidence(r)
+	page.Timeline = newTimeline(&obs, r, zone)
+	page.Findings = findingViews(r, zone)
+	page.RuleCounts, page.RuleGroups = ruleGroups(r)
+	page.Phases = phaseTable(r, zone)
+	page.Targets, page.Windows = targetTable(r), windowTable(r, zone)
+	page.Failures, page.Causes = failureTable(&obs, r, zone), causesOf(r)
+	page.Attribution, page.Detection = attributionTable(r), detectionTable(r)
+	page.Completeness, page.Coverage = completenessTable(r), coverageTable(r, zone)
+	page.Claims, page.Steps = claimTable(r), stepTable(r, zone)
+	page.Baseline, page.Controls = baselineTable(r), controlTable(r)
+	page.Provenance = provenance(r, zone)
+	return page
+}
+
+func verdictPanel(r *analysis.Report) VerdictPanel {
+	panel := VerdictPanel{Heading: word(verdictWords, r.Verdict.State), Sentence: r.Verdict.Sentence}
+	panel.Tone, panel.Icon = tone(r.Verdict.State)
+	switch r.Window.State {
+	case analysis.WindowOpen:
+		panel.Badge = "so far · window open"
+	case analysis.WindowSettling:
+		panel.Badge = "provisional · waiting for late logs"
+	}
+	for _, condition := range r.Verdict.Conditions {
+		panel.Conditions = append(panel.Conditions, condition.Sentence)
+	}
+	for _, claim := range r.Claims {
+		chip := ClaimChip{Label: claimLabel(claim), Title: claim.Text + " " + word(verdictWords, claim.State)}
+		chip.Tone, chip.Icon = tone(claim.State)
+		if claim.Reason != "" {
+			chip.Title += ": " + word(reasonWords, claim.Reason)
+		}
+		panel.Claims = append(panel.Claims, chip)
+	}
+	return panel
+}
+
+func value(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// shortVersion shortens a full commit hash; anything else stays.
+func shortVersion(version string) string {
+	if len(version) == 40 && strings.Trim(version, "0123456789abcdef") == "" {
+		return version[:10]
+	}
+	return version
+}
+
+func facts(r *analysis.Report, zone *time.Location) []Fact {
+	var facts []Fact
+	add := func(f Fact) { facts = append(facts, f) }
+	before, after := shortVersion(value(r.Deploy.VersionBefore)), shortVersion(value(r.Deploy.VersionAfter))
+	switch {
+	case before != "" && after != "":
+		add(Fact{Label: "Version", Text: before + " → " + after, Code: true})
+	case before != "" || after != "":
+		add(Fact{Label: "Version", Text: before + after, Code: true})
+	}
+	if r.Deploy.Kind != "" {
+		what := upperFirst(word(kindWords, r.Deploy.Kind))
+		if of := value(r.Deploy.RollbackOf); of != "" {
+			what += ", rolls back " + of
+		}
+		if environment := value(r.Deploy.Environment); environment != "" {
+			what += ", " + environment
+		}
+		add(Fact{Label: "What", Text: what})
+	}
+	if actor := value(r.Deploy.Actor); actor != "" || value(r.Deploy.URL) != "" {
+		if actor == "" {
+			actor = "run"
+		}
+		add(Fact{Label: "Rolled by", Text: actor, Link: webLink(value(r.Deploy.URL))})
+	} else if r.Deploy.Source != "" {
+		add(Fact{Label: "Told by", Text: r.Deploy.Source})
+	}
+	if !r.Deploy.StartedAt.IsZero() {
+		started := dateClock(r.Deploy.StartedAt.Time, zone)
+		add(Fact{Label: "Started", Stamp: &started})
+	}
+	from, to := clock(r.Window.From.Time, zone), clock(r.Window.To.Time, zone)
+	note := word(windowWords, r.Window.State)
+	if r.Window.Revision > 0 {
+		note += ", revision " + Count(r.Window.Revision)
+	}
+	add(Fact{Label: "Window", Stamp: &from, To: &to, Note: note})
+	add(Fact{Label: "One target only", Text: singleTargetFact(r)})
+	if fact := reportedFact(r, zone); fact.Label != "" {
+		add(fact)
+	}
+	return facts
+}
+
+func webLink(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
+		return ""
+	}
+	return parsed.String()
+}
+
+func singleTargetFact(r *analysis.Report) string {
+	if r.SingleTarget == nil {
+		return "not measured"
+	}
+	if len(r.SingleTarget) == 0 {
+		return "never"
+	}
+	var parts []string
+	for i, span := range r.SingleTarget {
+		if i == 4 {
+			parts = append(parts, "…")
+			break
+		}
+		parts = append(parts, Seconds(span.Seconds))
+	}
+	text := strings.Join(parts, " + ")
+	if len(r.ZeroTargets) > 0 {
+		text += "; none at all for " + Seconds(spanSeconds(r.ZeroTargets))
+	}
+	return text
+}
+
+func spanSeconds(spans []analysis.Span) float64 {
+	var sum float64
+	for _, span := range spans {
+		sum += span.Seconds
+	}
+	return sum
+}
+
+// reportedFact sets the report of success beside the return of the last target.
+func reportedFact(r *analysis.Report, zone *time.Location) Fact {
+	if r.Deploy.ReportedAt.IsZero() {
+		if r.Deploy.ID == "" {
+			return Fact{}
+		}
+		return Fact{Label: "Result", Text: "not reported yet"}
+	}
+	reported := clock(r.Deploy.ReportedAt.Time, zone)
+	fact := Fact{Label: "Reported " + value(r.Deploy.Result), Stamp: &reported}
+	if value(r.Deploy.Result) == "" {
+		fact.Label = "Reported"
+	}
+	var latest *analysis.TargetReport
+	for i := range r.Targets {
+		late := r.Targets[i].ReportedToFirstServed
+		if late != nil && (latest == nil || late.Value > latest.ReportedToFirstServed.Value) {
+			latest = &r.Targets[i]
+		}
+	}
+	if latest != nil && latest.ReportedToFirstServed.Value > 0 {
+		fact.Note = Seconds(latest.ReportedToFirstServed.Value) + " before " + latest.Target + " served"
+	} else if latest != nil {
+		fact.Note = "after every target served"
+	}
+	return fact
+}
+
+func evidence(r *analysis.Report) []EvidenceRow {
+	var rows []EvidenceRow
+	for i := range r.Coverage {
+		rows = append(rows, evidenceRow(r, &r.Coverage[i]))
+	}
+	for _, a := range r.Attribution {
+		lacking := a.SuccessWithoutRecord + a.FailedWithoutRecord
+		row := EvidenceRow{Name: "attribution " + a.Probe, Class: "ok", Icon: "✓", Text: Count(a.Attributed) + " of " + Count(a.Sent) + " attributed"}
+		if a.SuccessWithoutRecord > 0 || a.Duplicates > 0 {
+			row.Class, row.Icon = "warn", "!"
+		}
+		if lacking > 0 {
+			row.Text += ", " + Count(lacking) + " unrecorded"
+		}
+		rows = append(rows, row)
+	}
+	if len(r.Clocks) > 0 {
+		low, high := r.Clocks[0].Offset.From, r.Clocks[0].Offset.To
+		row := EvidenceRow{Name: "clocks", Class: "ok", Icon: "✓"}
+		for _, offset := range r.Clocks {
+			low, high = min(low, offset.Offset.From), max(high, offset.Offset.To)
+			if offset.Offset.To < offset.Offset.From {
+				row.Class, row.Icon = "warn", "!"
+			}
+		}
+		sign := ""
+		if high > 0 {
+			sign = "+"
+		}
+		row.Text = number(low) + " … " + sign + number(high) + " ms apart"
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func evidenceRow(r *analysis.Report, c *analysis.Coverage) EvidenceRow {
+	row := EvidenceRow{Name: c.Source, Class: "ok", Icon: "✓"}
+	whole := c.To.Sub(c.From.Time).Seconds()
+	at := func(t time.Time) float64 {
+		if whole <= 0 {
+			return 0
+		}
+		return min(max(t.Sub(c.From.Time).Seconds()/whole*100, 0), 100)
+	}
+	row.Seen = []Bar{{X: "0", W: "100", Class: "seen"}}
+	if c.Seen <= 0 {
+		row.Seen = []Bar{}
+	}
+	var blind float64
+	for _, hole := range c.Blind {
+		x := at(hole.From.Time)
+		blind += hole.To.Sub(hole.From.Time).Seconds()
+		row.Blind = append(row.Blind, Bar{X: coordinate(x), W: coordinate(max(at(hole.To.Time)-x, .8)), Class: "hole"})
+	}
+	var parts []string
+	if known, found, ok := knownOf(r, c.Source); ok {
+		parts = append(parts, Count(found)+" of "+Count(known)+" known found")
+		if found < known {
+			row.Class, row.Icon = "warn", "!"
+		}
+	}
+	if blind > 0 {
+		parts = append(parts, "blind "+Seconds(blind))
+		row.Class, row.Icon = "warn", "!"
+	}
+	if c.Malformed != nil && *c.Malformed > 0 {
+		parts = append(parts, plural(*c.Malformed, "line", "lines")+" not understood")
+	}
+	if c.PartialObjects != nil && *c.PartialObjects > 0 {
+		parts = append(parts, plural(*c.PartialObjects, "object", "objects")+" cut short")
+		row.Class, row.Icon = "warn", "!"
+	}
+	if c.HorizonPassed != nil && !*c.HorizonPassed {
+		parts = append(parts, "late lines awaited")
+		row.Class, row.Icon = "warn", "…"
+	}
+	if len(parts) == 0 {
+		parts = []string{"whole window seen"}
+	}
+	row.Text = strings.Join(parts, ", ")
+	return row
+}
+
+// knownOf sums a source's completeness over nodes; only rows over all phases, where
+// there are such, so that nothing is counted twice.
+func knownOf(r *analysis.Report, source string) (known, found int, ok bool) {
+	whole := false
+	for _, row := range r.Completeness {
+		whole = whole || row.Source == source && row.Phase == ""
+	}
+	for _, row := range r.Completeness {
+		if row.Source == source && (!whole || row.Phase == "") {
+			known, found, ok = known+row.Known, found+row.Found, true
+		}
+	}
+	return known, found, ok
+}
+
+func findingViews(r *analysis.Report, zone *time.Location) []FindingView {
+	icons := map[analysis.Severity]string{analysis.SeverityHigh: "▲", analysis.SeverityMedium: "◆", analysis.SeverityInfo: "●"}
+	var views []FindingView
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		view := FindingView{Code: f.Code, Severity: string(f.Severity), Class: string(f.Severity), Icon: icons[f.Severity], Sentence: f.Sentence, Remedy: f.Remedy}
+		if view.Icon == "" {
+			view.Icon = "●"
+		}
+		var where []string
+		for _, text := range []string{value(f.Target), value(f.Phase)} {
+			if text != "" {
+				where = append(where, text)
+			}
+		}
+		view.Where = strings.Join(where, " · ")
+		if !f.From.IsZero() {
+			from := clock(f.From.Time, zone)
+			view.From = &from
+			if !f.To.IsZero() && f.To.After(f.From.Time) && clock(f.To.Time, zone).Text != from.Text {
+				to := clock(f.To.Time, zone)
+				view.To = &to
+			}
+		}
+		for _, e := range f.Evidence {
+			text := Count(e.Count) + " " + e.Kind
+			if e.Source != "" {
+				text += " in " + e.Source
+			}
+			view.Evidence = append(view.Evidence, text)
+		}
+		views = append(views, view)
+	}
+	return views
+}
+
+func ruleGroups(r *analysis.Report) (string, []RuleGroup) {
+	groups := []RuleGroup{{State: analysis.RuleFired, Icon: "▲"}, {State: analysis.RuleClear, Icon: "✓"}, {State: analysis.RuleNotEvaluable, Icon: "–"}}
+	for _, rule := range r.Rules {
+		for i := range groups {
+			if groups[i].State == rule.State {
+				view := RuleView{Code: rule.Code}
+				if rule.Why != "" {
+					view.Why = word(whyWords, rule.Why)
+				}
+				groups[i].Rules = append(groups[i].Rules, view)
+			}
+		}
+	}
+	var texts []string
+	kept := groups[:0]
+	for _, group := range groups {
+		group.State = spoken(group.State)
+		texts = append(texts, Count(len(group.Rules))+" "+group.State)
+		if len(group.Rules) > 0 {
+			kept = append(kept, group)
+		}
+	}
+	return strings.Join(texts, " · "), kept
+}
+
+func provenance(r *analysis.Report, zone *time.Location) []Fact {
+	var facts []Fact
+	for _, f := range []struct{ label, text string }{
+		{"Judged by", r.Provenance.Binary}, {"Configuration", r.Provenance.ConfigSHA256},
+		{"Rules", r.Provenance.RulesSHA256}, {"Inputs", r.Provenance.InputsSHA256},
+	} {
+		if f.text != "" {
+			facts = append(facts, Fact{Label: f.label, Text: f.text, Code: true})
+		}
+	}
+	if !r.Provenance.GeneratedAt.IsZero() {
+		generated := dateClock(r.Provenance.GeneratedAt.Time, zone)
+		facts = append(facts, Fact{Label: "Evidence read until", Stamp: &generated})
+	}
+	for _, change := range r.Provenance.Changes {
+		facts = append(facts, Fact{Label: "Changed", Text: change})
+	}
+	return facts
+}

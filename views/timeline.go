@@ -1,0 +1,488 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gapless/analysis"
+)
+
+// Timeline is the picture of a window, in the coordinates of its SVG: phases across,
+// then per target three separate facts, then failures apart by class, blind spots,
+// and requests per second. Every count on it is the report's.
+type Timeline struct {
+	Width, Height       int
+	Left, Right, Bottom int // of the plot
+	Label               string
+	Phases              []Bar
+	Grid                []string // x of every phase's start
+	Ticks               []Tick
+	Targets             []TargetLanes
+	MoreTargets         string // says that some targets are not drawn
+	Events              []EventLane
+	Blind               []BlindLane
+	Bands               []Bar // blind spots again, faint, over the whole plot
+	Rate                RateChart
+	Reported            *Flag
+}
+
+// Bar is a rectangle; Title is its tooltip.
+type Bar struct {
+	X, W   string
+	Class  string
+	Label  string // empty where it would not fit
+	LabelX string
+	Title  string
+}
+
+// Tick is a moment on the axis.
+type Tick struct{ X, Label, Title string }
+
+// TargetLanes are the three facts of one target: what the load balancer says, when
+// it served, and what its application did.
+type TargetLanes struct {
+	Name  string
+	Group string
+	Y     int // of the first lane
+	Lanes []Lane
+	Marks []Flag
+}
+
+// Lane is a row of bars.
+type Lane struct {
+	Label string
+	Y     int // top
+	TextY int // baseline of its label
+	Bars  []Bar
+	None  string // said where there is nothing to draw
+}
+
+// Flag is a moment marked across lanes.
+type Flag struct {
+	X, Label, Title, Class string
+	Y1, Y2                 int
+	Anchor                 string // of the label
+	LabelX                 string
+}
+
+// EventLane is a row of failures of one class, with their number.
+type EventLane struct {
+	Label, Count string
+	Class        string // of the marks
+	CountClass   string
+	Y, TextY     int // of the base line and of the text
+	Marks        []EventMark
+}
+
+// EventMark stands for what happened in one column; Path draws it.
+type EventMark struct{ Path, Title string }
+
+// BlindLane is a row of one source's blind spots.
+type BlindLane struct {
+	Label, Sub string
+	Y, TextY   int
+	Bars       []Bar
+}
+
+// RateChart is the requests per second of one class, stacked by target.
+type RateChart struct {
+	Label, Sub  string
+	Y, Bottom   int
+	TextY       int
+	Max, Middle string // of its axis
+	MiddleY     int
+	Areas       []Area
+}
+
+// Area is one target's share of the chart.
+type Area struct{ Class, Path, Name, Title string }
+
+const (
+	plotWidth    = 1206
+	plotLeft     = 150
+	timelineWide = 1372
+	maxColumns   = 300
+	maxLanes     = 12 // targets drawn
+	laneHeight   = 14
+	laneStep     = 20
+)
+
+// scale places moments on the x axis and into columns.
+type scale struct {
+	from, to time.Time
+	columns  int
+	zone     *time.Location
+}
+
+func newScale(from, to time.Time, zone *time.Location) scale {
+	seconds := int(to.Sub(from).Seconds())
+	return scale{from: from, to: to, columns: min(max(seconds, 1), maxColumns), zone: zone}
+}
+
+func (s scale) share(t time.Time) float64 {
+	whole := s.to.Sub(s.from)
+	if whole <= 0 {
+		return 0
+	}
+	return min(max(float64(t.Sub(s.from))/float64(whole), 0), 1)
+}
+
+func (s scale) x(t time.Time) float64 { return plotLeft + plotWidth*s.share(t) }
+
+// column is the column that t falls into, or -1 outside the window.
+func (s scale) column(t time.Time) int {
+	if t.Before(s.from) || !t.Before(s.to) {
+		return -1
+	}
+	return min(int(s.share(t)*float64(s.columns)), s.columns-1)
+}
+
+func (s scale) columnStart(i int) time.Time {
+	return s.from.Add(time.Duration(float64(s.to.Sub(s.from)) * float64(i) / float64(s.columns)))
+}
+
+// columnSeconds is the length of one column.
+func (s scale) columnSeconds() float64 { return s.to.Sub(s.from).Seconds() / float64(s.columns) }
+
+// bar draws [from, to), at least a pixel and a half wide so that nothing vanishes.
+func (s scale) bar(from, to time.Time, class, title string) Bar {
+	x := s.x(from)
+	w := max(s.x(to)-x, 1.5)
+	return Bar{X: coordinate(x), W: coordinate(min(w, plotLeft+plotWidth-min(x, plotLeft+plotWidth-1.5))), Class: class, Title: title, LabelX: coordinate(x + w/2)}
+}
+
+func (s scale) span(from, to time.Time) string {
+	return from.In(s.zone).Format("15:04:05") + "–" + to.In(s.zone).Format("15:04:05")
+}
+
+func coordinate(v float64) string {
+	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0")
+}
+
+// fits says whether a label of 11.5 px fits into a width.
+func fits(label, width string) bool {
+	w, err := strconv.ParseFloat(width, 64)
+	return err == nil && float64(len([]rune(label)))*6.3+8 <= w
+}
+
+func newTimeline(obs *analysis.Observations, r *analysis.Report, zone *time.Location) Timeline {
+	from, to := r.Window.From.Time, r.Window.To.Time
+	if from.IsZero() || !to.After(from) {
+		from, to = obs.From, obs.To
+	}
+	s := newScale(from, to, zone)
+	t := Timeline{Width: timelineWide, Left: plotLeft, Right: plotLeft + plotWidth}
+	t.phases(s, r)
+	y := 54
+	t.targets(s, obs, r, &y)
+	t.events(s, obs, r, &y)
+	t.blind(s, r, &y)
+	t.rate(s, obs, r, &y)
+	t.Bottom = y
+	t.ticks(s)
+	t.Height = y + 24
+	if reported := r.Deploy.ReportedAt.Time; !reported.IsZero() {
+		label := "reported"
+		if r.Deploy.Result != nil && *r.Deploy.Result != "" {
+			label = "reported " + *r.Deploy.Result
+		}
+		flag := s.flag(reported, label, "rep", 0, t.Bottom)
+		t.Reported = &flag
+	}
+	t.Label = fmt.Sprintf("Timeline from %s to %s: %d phases, %d targets", from.In(zone).Format("15:04:05"), to.In(zone).Format("15:04:05"), len(t.Phases), len(t.Targets))
+	return t
+}
+
+// flag marks a moment, with its label on the side that has room.
+func (s scale) flag(t time.Time, label, class string, y1, y2 int) Flag {
+	x := s.x(t)
+	f := Flag{X: coordinate(x), Label: label, Class: class, Y1: y1, Y2: y2, Anchor: "start", LabelX: coordinate(x + 5),
+		Title: label + " " + t.In(s.zone).Format("15:04:05.000")}
+	if x > plotLeft+plotWidth-120 {
+		f.Anchor, f.LabelX = "end", coordinate(x-5)
+	}
+	return f
+}
+
+func (t *Timeline) phases(s scale, r *analysis.Report) {
+	for i := range r.Phases {
+		phase := &r.Phases[i]
+		title := phase.Name + ", " + s.span(phase.From.Time, phase.To.Time) + ", " + seconds(phase.From.Time, phase.To.Time)
+		if phase.Inferred {
+			title += ", inferred"
+		}
+		bar := s.bar(phase.From.Time, phase.To.Time, "ph "+phaseClass(phase.Kind), title)
+		if fits(phase.Name, bar.W) {
+			bar.Label = phase.Name
+		}
+		t.Phases = append(t.Phases, bar)
+		if i > 0 {
+			t.Grid = append(t.Grid, bar.X)
+		}
+	}
+}
+
+func phaseClass(kind string) string {
+	switch kind {
+	case "build", "boot", "register":
+		return "ph-u"
+	case "drain", "overlap":
+		return "ph-d"
+	case "restart", "down", "stop":
+		return "ph-r"
+	case "back", "switch":
+		return "ph-k"
+	}
+	return "ph-b"
+}
+
+func (t *Timeline) targets(s scale, obs *analysis.Observations, r *analysis.Report, y *int) {
+	served := servedColumns(s, obs)
+	for i := range r.Targets {
+		if i == maxLanes {
+			t.MoreTargets = plural(len(r.Targets)-maxLanes, "more target is", "more targets are") + " in the tables below"
+			break
+		}
+		target := &r.Targets[i]
+		lanes := TargetLanes{Name: target.Target, Group: target.TargetGroup, Y: *y}
+		lanes.add(Lane{Label: "LB says", Bars: stateBars(s, obs, target), None: "not polled"})
+		lanes.add(Lane{Label: "serves", Bars: servedBars(s, served[target.Target]), None: "served nothing that was seen"})
+		lanes.add(Lane{Label: "app", Bars: appBars(s, r, target.Target)})
+		for _, step := range r.Steps {
+			if step.Target == nil || *step.Target != target.Target || step.Ignored || !marked(step.Kind) {
+				continue
+			}
+			flag := s.flag(step.At.Time, word(stepWords, step.Kind), "mark", *y-4, *y+2*laneStep+laneHeight+3)
+			if step.Inferred {
+				flag.Title += " (inferred)"
+			}
+			lanes.Marks = append(lanes.Marks, flag)
+		}
+		t.Targets = append(t.Targets, lanes)
+		*y += 78
+	}
+}
+
+func marked(kind analysis.StepKind) bool {
+	switch kind {
+	case analysis.StepDrainMarked, analysis.StepTargetDeregistered, analysis.StepRestartBegan, analysis.StepProcessKilled:
+		return true
+	}
+	return false
+}
+
+func (l *TargetLanes) add(lane Lane) {
+	lane.Y = l.Y + len(l.Lanes)*laneStep
+	lane.TextY = lane.Y + 11
+	l.Lanes = append(l.Lanes, lane)
+}
+
+// stateBars are the polled states: each holds until the next poll, unless the next one
+// came later than three intervals, which nobody can know.
+func stateBars(s scale, obs *analysis.Observations, target *analysis.TargetReport) []Bar {
+	every := map[string]time.Duration{}
+	for _, balancer := range obs.Service.LoadBalancers {
+		for _, group := range balancer.TargetGroups {
+			for _, source := range group.States {
+				every[source.Name] = source.Every
+			}
+		}
+	}
+	var samples []analysis.StateSample
+	for _, sample := range obs.States {
+		if sample.Target == target.Target && (target.TargetGroup == "" || sample.TargetGroup == "" || sample.TargetGroup == target.TargetGroup) {
+			samples = append(samples, sample)
+		}
+	}
+	slices.SortStableFunc(samples, func(a, b analysis.StateSample) int { return a.At.Compare(b.At) })
+	var bars []Bar
+	for i := 0; i < len(samples); {
+		first := samples[i]
+		until := first.At
+		for ; i < len(samples) && samples[i].State == first.State && samples[i].Reason == first.Reason; i++ {
+			until = samples[i].At
+			next := s.to
+			if i+1 < len(samples) {
+				next = samples[i+1].At
+			}
+			limit := 3 * every[first.Source]
+			if limit > 0 && next.Sub(samples[i].At) > limit {
+				if i+1 < len(samples) {
+					i++
+				} else {
+					until = earlier(s.to, until.Add(every[first.Source]))
+					i++
+				}
+				break
+			}
+			until = next
+		}
+		if !until.After(s.from) || !first.At.Before(s.to) {
+			continue
+		}
+		title := string(first.State)
+		if first.Reason != "" {
+			title += " (" + first.Reason + ")"
+		}
+		bar := s.bar(first.At, until, stateClass(first.State), title+", polled "+s.span(first.At, until))
+		if !first.State.InRotation() && fits(string(first.State), bar.W) {
+			bar.Label = string(first.State)
+		}
+		bars = append(bars, bar)
+	}
+	return bars
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+func stateClass(state analysis.TargetState) string {
+	switch {
+	case state.InRotation():
+		return "up"
+	case state == analysis.StateDraining || state == analysis.StateUnhealthyDraining:
+		return "drain"
+	}
+	return "out"
+}
+
+// servedColumns are, per target, the columns of time in which it answered a request
+// that came through the load balancer.
+func servedColumns(s scale, obs *analysis.Observations) map[string][]bool {
+	columns := map[string][]bool{}
+	serve := func(target string, at time.Time) {
+		i := s.column(at)
+		if i < 0 || target == "" {
+			return
+		}
+		if columns[target] == nil {
+			columns[target] = make([]bool, s.columns)
+		}
+		columns[target][i] = true
+	}
+	for i := range obs.Cells {
+		cell := &obs.Cells[i]
+		if cell.TargetStatus > 0 {
+			serve(cell.Target, time.Unix(cell.Second, 0))
+		}
+	}
+	for i := range obs.Handled {
+		if handled := &obs.Handled[i]; !handled.Begun {
+			serve(handled.Target, handled.At)
+		}
+	}
+	for i := range obs.Probes {
+		if probe := &obs.Probes[i]; probe.Status > 0 {
+			serve(probe.Target, probe.Done)
+		}
+	}
+	return columns
+}
+
+// servedBars joins columns in which the target served. One empty column does not
+// part them where columns are shorter than two seconds: a quiet second is not an outage.
+func servedBars(s scale, served []bool) []Bar {
+	bridge := 0
+	if s.columnSeconds() < 2 {
+		bridge = 1
+	}
+	var bars []Bar
+	for i := 0; i < len(served); i++ {
+		if !served[i] {
+			continue
+		}
+		last := i
+		for j := i; j < len(served) && j <= last+bridge+1; j++ {
+			if served[j] {
+				last = j
+			}
+		}
+		from, to := s.columnStart(i), s.columnStart(last+1)
+		bars = append(bars, s.bar(from, to, "sv", "served "+s.span(from, to)))
+		i = last
+	}
+	return bars
+}
+
+// appBars are what the application did, by the steps of the report: serving,
+// leaving, down.
+func appBars(s scale, r *analysis.Report, target string) []Bar {
+	var bars []Bar
+	class, from, why := "app", s.from, "no stop seen"
+	change := func(next string, at time.Time, what string) {
+		if next == class {
+			return
+		}
+		if at.After(from) {
+			bars = append(bars, appBar(s, class, from, at))
+		}
+		class, from, why = next, at, what
+	}
+	for _, step := range r.Steps {
+		if step.Target == nil || *step.Target != target || step.Ignored || step.At.Before(s.from) {
+			continue
+		}
+		switch step.Kind {
+		case analysis.StepDrainMarked, analysis.StepTargetDeregistered:
+			if class == "app" {
+				change("drain", step.At.Time, "")
+			}
+		case analysis.StepRestartBegan, analysis.StepProcessKilled:
+			change("down", step.At.Time, "")
+		case analysis.StepAppReady:
+			change("app", step.At.Time, "")
+		}
+	}
+	if s.to.After(from) {
+		bar := appBar(s, class, from, s.to)
+		if why != "" && len(bars) == 0 {
+			bar.Title = why
+		}
+		bars = append(bars, bar)
+	}
+	return bars
+}
+
+func appBar(s scale, class string, from, to time.Time) Bar {
+	words := map[string]string{"app": "up", "drain": "draining", "down": "down"}
+	bar := s.bar(from, to, class, words[class]+" "+s.span(from, to)+", "+seconds(from, to))
+	if class != "app" && fits(words[class], bar.W) {
+		bar.Label = words[class]
+	}
+	return bar
+}
+
+// ticks puts between four and a dozen round moments on the axis.
+func (t *Timeline) ticks(s scale) {
+	whole := s.to.Sub(s.from)
+	if whole <= 0 {
+		return
+	}
+	step := 24 * time.Hour
+	for _, each := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
+		if whole/each <= 11 {
+			step = each
+			break
+		}
+	}
+	layout := "15:04"
+	if step < time.Minute {
+		layout = "15:04:05"
+	}
+	_, offset := s.from.In(s.zone).Zone()
+	shift := time.Duration(offset) * time.Second
+	for at := s.from.Add(shift).Truncate(step).Add(-shift); !at.After(s.to) && len(t.Ticks) < 400; at = at.Add(step) {
+		if at.Before(s.from) {
+			continue
+		}
+		t.Ticks = append(t.Ticks, Tick{X: coordinate(s.x(at)), Label: at.In(s.zone).Format(layout), Title: at.UTC().Format(utcLayout)})
+	}
+}

@@ -1,0 +1,289 @@
+package views
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"gapless/analysis"
+)
+
+// countingSources are the access logs that count users.
+func countingSources(service *analysis.Service) map[string]bool {
+	sources := map[string]bool{}
+	for _, balancer := range service.LoadBalancers {
+		counting := ""
+		for i, log := range balancer.AccessLogs {
+			if i == 0 || log.Counts {
+				counting = log.Name
+			}
+			if log.Counts {
+				break
+			}
+		}
+		if counting != "" {
+			sources[counting] = true
+		}
+	}
+	return sources
+}
+
+// counts says whether a log's rows count: all do where no log is configured.
+func counts(sources map[string]bool, source string) bool { return len(sources) == 0 || sources[source] }
+
+func (t *Timeline) events(s scale, obs *analysis.Observations, r *analysis.Report, y *int) {
+	counting := countingSources(&obs.Service)
+	*y += 6
+	for _, class := range analysis.Classes {
+		total := r.Totals[class]
+		if total == nil && class != analysis.ClassUser && class != analysis.ClassProbe {
+			continue
+		}
+		if (class == analysis.ClassTool || class == analysis.ClassHealth) && total.Failures == 0 {
+			continue
+		}
+		lane := EventLane{Label: classLane(class), Class: "fx", CountClass: "cnt", Count: "not measured"}
+		if total != nil {
+			lane.Count = Count(total.Failures)
+			if total.Failures > 0 {
+				lane.CountClass = "cnt bad"
+			}
+			lane.Marks = s.marks(failureColumns(s, obs, counting, class), func(n int) string { return plural(n, "failure", "failures") })
+		}
+		t.addEvents(lane, y)
+	}
+	if health := r.Totals[analysis.ClassHealth]; health != nil && health.Outcomes[analysis.OutcomeDrain503] > 0 {
+		drains := make([]int, s.columns)
+		for i := range obs.Probes {
+			if probe := &obs.Probes[i]; probe.Class == analysis.ClassHealth && (probe.OutOfService || probe.Outcome == analysis.OutcomeDrain503) {
+				if column := s.column(probe.Done); column >= 0 {
+					drains[column]++
+				}
+			}
+		}
+		t.addEvents(EventLane{Label: "health drain", Count: Count(health.Outcomes[analysis.OutcomeDrain503]), Class: "fd", CountClass: "cnt",
+			Marks: s.marks(drains, func(n int) string { return plural(n, "answer", "answers") + " out of service on purpose" })}, y)
+	}
+	*y += 10
+}
+
+func (t *Timeline) addEvents(lane EventLane, y *int) {
+	lane.Y, lane.TextY = *y, *y+4
+	t.Events = append(t.Events, lane)
+	*y += 20
+}
+
+// failureColumns counts the failures of a class into columns, by their end: from the
+// prober's records where there are any, else from the logs that count.
+func failureColumns(s scale, obs *analysis.Observations, counting map[string]bool, class analysis.Class) []int {
+	columns := make([]int, s.columns)
+	recorded := false
+	if class == analysis.ClassProbe || class == analysis.ClassHealth {
+		for i := range obs.Probes {
+			probe := &obs.Probes[i]
+			if probe.Class != class {
+				continue
+			}
+			recorded = true
+			if probe.Outcome.Failure() && !probe.OutOfService {
+				if column := s.column(probe.Done); column >= 0 {
+					columns[column]++
+				}
+			}
+		}
+	}
+	if recorded {
+		return columns
+	}
+	for i := range obs.Cells {
+		cell := &obs.Cells[i]
+		if cell.Class != class || !cell.Outcome.Failure() || !counts(counting, cell.Source) {
+			continue
+		}
+		at := time.Unix(cell.Second, 0)
+		if cell.Count == 1 && !cell.Last.IsZero() {
+			at = cell.Last
+		}
+		if column := s.column(at); column >= 0 {
+			columns[column] += cell.Count
+		}
+	}
+	return columns
+}
+
+// marks draws one cross a column, its title saying how many and when.
+func (s scale) marks(columns []int, what func(int) string) []EventMark {
+	width := float64(plotWidth) / float64(s.columns)
+	var marks []EventMark
+	for i, n := range columns {
+		if n == 0 {
+			continue
+		}
+		x := plotLeft + width*(float64(i)+.5)
+		marks = append(marks, EventMark{
+			Path:  fmt.Sprintf("M%s -5l5 10m0-10l-5 10", coordinate(x-2.5)),
+			Title: what(n) + ", " + s.span(s.columnStart(i), s.columnStart(i+1)),
+		})
+	}
+	return marks
+}
+
+// maxBlindLanes bounds the sources whose blind spots are drawn.
+const maxBlindLanes = 5
+
+func (t *Timeline) blind(s scale, r *analysis.Report, y *int) {
+	for i := range r.Coverage {
+		source := &r.Coverage[i]
+		if len(source.Blind) == 0 || len(t.Blind) == maxBlindLanes {
+			continue
+		}
+		var total float64
+		lane := BlindLane{Label: source.Source, Y: *y - 6, TextY: *y + 4}
+		for _, hole := range source.Blind {
+			from, to := hole.From.Time, hole.To.Time
+			if !to.After(s.from) || !from.Before(s.to) {
+				continue
+			}
+			total += to.Sub(from).Seconds()
+			text := word(blindWords, hole.Reason) + " " + seconds(from, to)
+			bar := s.bar(from, to, "blind", source.Source+": "+text+", "+s.span(from, to))
+			if fits(text, bar.W) {
+				bar.Label = text
+			}
+			lane.Bars = append(lane.Bars, bar)
+			t.Bands = append(t.Bands, s.bar(from, to, "band", ""))
+		}
+		if len(lane.Bars) == 0 {
+			continue
+		}
+		lane.Sub = "blind " + Seconds(total)
+		t.Blind = append(t.Blind, lane)
+		*y += 20
+	}
+	if len(t.Blind) > 0 {
+		*y += 8
+	}
+}
+
+const rateHeight = 76
+
+// rate stacks the requests per second of one class by target: users where they were
+// measured, else probes. Classes are never summed.
+func (t *Timeline) rate(s scale, obs *analysis.Observations, r *analysis.Report, y *int) {
+	class := analysis.ClassUser
+	if users := r.Totals[class]; users == nil || users.Requests == 0 {
+		class = analysis.ClassProbe
+	}
+	byTarget := rateColumns(s, obs, class)
+	top := 0.0
+	for column := range s.columns {
+		sum := 0.0
+		for _, columns := range byTarget {
+			sum += columns[column]
+		}
+		top = max(top, sum)
+	}
+	chart := RateChart{Label: classLane(class) + "/s", Sub: "by target", Y: *y, Bottom: *y + rateHeight, TextY: *y + 14}
+	*y = chart.Bottom
+	if top > 0 {
+		chart.Max, chart.Middle, chart.MiddleY = number(top)+"/s", number(top/2), chart.Bottom-rateHeight/2
+		chart.areas(s, byTarget, r, top)
+	} else {
+		chart.Sub = "none seen"
+	}
+	t.Rate = chart
+}
+
+// rateColumns are requests per second by target, "" for those that no target got.
+func rateColumns(s scale, obs *analysis.Observations, class analysis.Class) map[string][]float64 {
+	byTarget := map[string][]float64{}
+	add := func(target string, at time.Time, n int) {
+		column := s.column(at)
+		if column < 0 {
+			return
+		}
+		if byTarget[target] == nil {
+			byTarget[target] = make([]float64, s.columns)
+		}
+		byTarget[target][column] += float64(n) / s.columnSeconds()
+	}
+	counting := countingSources(&obs.Service)
+	for i := range obs.Cells {
+		if cell := &obs.Cells[i]; cell.Class == class && counts(counting, cell.Source) {
+			add(cell.Target, time.Unix(cell.Second, 0), cell.Count)
+		}
+	}
+	if len(byTarget) > 0 || class != analysis.ClassProbe {
+		return byTarget
+	}
+	served := servedBy(obs)
+	for i := range obs.Probes {
+		if probe := &obs.Probes[i]; probe.Class == class {
+			target := probe.Target
+			if target == "" {
+				target = served[runSeq{probe.Run, probe.Seq}]
+			}
+			add(target, probe.Sent, 1)
+		}
+	}
+	return byTarget
+}
+
+type runSeq struct {
+	run string
+	seq int
+}
+
+func servedBy(obs *analysis.Observations) map[runSeq]string {
+	served := map[runSeq]string{}
+	for i := range obs.Handled {
+		if handled := &obs.Handled[i]; !handled.Begun {
+			served[runSeq{handled.Run, handled.Seq}] = handled.Target
+		}
+	}
+	return served
+}
+
+// areas draws the stack from the bottom up, targets in the report's order.
+func (c *RateChart) areas(s scale, byTarget map[string][]float64, r *analysis.Report, top float64) {
+	var names []string
+	for i := range r.Targets {
+		if byTarget[r.Targets[i].Target] != nil && !slices.Contains(names, r.Targets[i].Target) {
+			names = append(names, r.Targets[i].Target)
+		}
+	}
+	var others []string
+	for name := range byTarget {
+		if name != "" && !slices.Contains(names, name) {
+			others = append(others, name)
+		}
+	}
+	slices.Sort(others)
+	names = append(names, others...)
+	if byTarget[""] != nil {
+		names = append(names, "")
+	}
+	// Painted from the whole stack down, so that each area needs only its upper edge.
+	stack := make([]float64, s.columns)
+	width := float64(plotWidth) / float64(s.columns)
+	for i, name := range names {
+		var edge strings.Builder
+		fmt.Fprintf(&edge, "M%d %d", plotLeft, c.Bottom)
+		previous := coordinate(float64(c.Bottom))
+		for column := range s.columns {
+			stack[column] += byTarget[name][column]
+			if y := coordinate(float64(c.Bottom) - rateHeight*stack[column]/top); y != previous {
+				fmt.Fprintf(&edge, "H%sV%s", coordinate(plotLeft+width*float64(column)), y)
+				previous = y
+			}
+		}
+		fmt.Fprintf(&edge, "H%dV%dZ", plotLeft+plotWidth, c.Bottom)
+		area := Area{Class: fmt.Sprintf("a%d", i%6+1), Path: edge.String(), Name: name, Title: name}
+		if name == "" {
+			area.Class, area.Name, area.Title = "a0", "no target", "reached no target"
+		}
+		c.Areas = append(c.Areas, area)
+	}
+	slices.Reverse(c.Areas)
+}

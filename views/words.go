@@ -1,0 +1,162 @@
+package views
+
+import (
+	"strings"
+
+	"gapless/analysis"
+)
+
+// spoken turns a stable code that has no words of its own into something readable.
+func spoken(code string) string {
+	return strings.NewReplacer("_", " ", "-", " ").Replace(code)
+}
+
+func word[K ~string](words map[K]string, code K) string {
+	if text, ok := words[code]; ok {
+		return text
+	}
+	return spoken(string(code))
+}
+
+var verdictWords = map[analysis.VerdictState]string{
+	analysis.Disproved: "Disproved", analysis.Inconclusive: "Inconclusive",
+	analysis.Untested: "Untested", analysis.Supported: "Supported",
+	"": "Not judged yet",
+}
+
+// tone is the class that colours a verdict; its icon says the same without colour.
+func tone(state analysis.VerdictState) (class, icon string) {
+	switch state {
+	case analysis.Disproved:
+		return "dis", "✕"
+	case analysis.Supported:
+		return "sup", "✓"
+	case analysis.Inconclusive:
+		return "inc", "?"
+	}
+	return "unt", "–"
+}
+
+var claimWords = map[string]struct{ short, text string }{
+	"no-user-failure-caused":  {"no user failure caused", "No user request failed because of the deploy."},
+	"no-user-failure":         {"no user failure", "No user request failed during the deploy."},
+	"no-probe-failure-caused": {"no probe failure caused", "No probe request failed because of the deploy."},
+	"no-probe-failure":        {"no probe failure", "No probe request failed during the deploy."},
+	"always-one-target":       {"always one target", "At least one target was in rotation at every moment."},
+	"ejected-before-stop":     {"ejected before stop", "Every target was out of rotation before it was stopped."},
+}
+
+var reasonWords = map[string]string{
+	"caused_by_deploy":       "failures caused by the deploy",
+	"caused_by_version":      "failures caused by the new version",
+	"failure_in_scope":       "a request in scope failed",
+	"unexplained_failure":    "failures that nothing measured explains",
+	"shared_failure":         "failures that meet the steps of two deploys",
+	"surge":                  "refusals, aborts or 4xx rose and nothing declared explains it",
+	"source_blind":           "a source that it needs was blind",
+	"source_incomplete":      "a source that it needs is incomplete",
+	"horizon_not_passed":     "late log lines are still awaited",
+	"not_measured":           "nothing in scope was measured",
+	"nobody_in_risky_phases": "nobody was there in the risky phases",
+	"no_failure":             "no failure was found",
+	"zero_targets":           "for a time no target was in rotation",
+	"stopped_in_rotation":    "a target was stopped while still in rotation",
+	"stop_unknown":           "the moment of the stop is not known",
+	"served_unknown":         "who served when is not known",
+	"not_applicable":         "does not apply here",
+}
+
+var requiredWords = map[string]string{
+	"blind": "blind", "incomplete": "incomplete", "horizon": "late lines awaited", "missing": "not configured or without data",
+}
+
+var blindWords = map[string]string{
+	"query_failed": "query failed", "gap": "no answer", "no_data": "no data", "partial_object": "log object cut short",
+	"horizon": "late lines awaited", "stalled": "stalled",
+}
+
+var whyWords = map[string]string{
+	"no_access_log":             "needs an access log",
+	"no_probe_records":          "needs probe records",
+	"no_states":                 "needs polled target states",
+	"no_health_check_settings":  "needs the health-check settings",
+	"no_stop_time":              "needs the moment of a stop",
+	"no_app_log":                "needs the application's log",
+	"no_baseline":               "needs a baseline to compare with",
+	"no_deploy":                 "needs a deploy",
+	"single_target_only":        "has one target only",
+	"needs_application_signals": "needs signals from inside the application",
+	"needs_versions":            "needs to know the versions",
+	"needs_cloudwatch":          "needs CloudWatch",
+	"needs_second_deploy":       "needs a second deploy close by",
+	"not_applicable":            "does not apply to this kind of deploy",
+}
+
+var outcomeWords = map[analysis.Outcome]string{
+	analysis.OutcomeOK: "ok", analysis.OutcomeClientError: "client error", analysis.OutcomeRejected: "rejected",
+	analysis.OutcomeClientAbort: "client gave up", analysis.OutcomeDrain503: "draining on purpose",
+	analysis.OutcomeTarget5xx: "application", analysis.OutcomeLB5xx: "load balancer",
+	analysis.OutcomeTimeout: "no answer in time", analysis.OutcomeConnectionError: "connection broken",
+	analysis.OutcomeUnknown: "result not known", analysis.OutcomeBadBody: "body says failure",
+}
+
+var causeWords = map[analysis.Cause]string{
+	analysis.CauseDeploy: "deploy", analysis.CauseVersion: "new version", analysis.CauseBackground: "was there before",
+	analysis.CauseClient: "client", analysis.CauseShared: "two deploys at once", analysis.CauseUnexplained: "unexplained",
+}
+
+var causeOrder = []analysis.Cause{analysis.CauseDeploy, analysis.CauseVersion, analysis.CauseShared,
+	analysis.CauseUnexplained, analysis.CauseBackground, analysis.CauseClient}
+
+var classWords = map[analysis.Class]struct{ one, many, lane string }{
+	analysis.ClassUser:   {"user request", "user requests", "users"},
+	analysis.ClassProbe:  {"probe request", "probe requests", "probes"},
+	analysis.ClassHealth: {"health sample", "health samples", "health"},
+	analysis.ClassTool:   {"tool request", "tool requests", "tools"},
+}
+
+// requests is "3 user requests"; a class that we have no words for names itself.
+func requests(n int, class analysis.Class) string {
+	words, ok := classWords[class]
+	if !ok {
+		words.one, words.many = string(class)+" request", string(class)+" requests"
+	}
+	return plural(n, words.one, words.many)
+}
+
+func classLane(class analysis.Class) string {
+	if words, ok := classWords[class]; ok {
+		return words.lane
+	}
+	return string(class)
+}
+
+var stepWords = map[analysis.StepKind]string{
+	analysis.StepDeployStarted: "deploy started", analysis.StepBuildFinished: "build finished",
+	analysis.StepDrainMarked: "drain marked", analysis.StepTargetDeregistered: "deregistered",
+	analysis.StepTargetEjected: "ejected", analysis.StepLastRequest: "last request",
+	analysis.StepRestartBegan: "restart began", analysis.StepProcessKilled: "process killed",
+	analysis.StepAppReady: "application ready", analysis.StepTargetRegistered: "registered",
+	analysis.StepFirstRequest: "first request", analysis.StepTargetHealthy: "healthy",
+	analysis.StepTrafficSwitched: "traffic switched", analysis.StepDeployReported: "result reported",
+}
+
+var windowWords = map[analysis.WindowState]string{
+	analysis.WindowOpen: "open", analysis.WindowSettling: "waiting for late logs", analysis.WindowSealed: "sealed",
+}
+
+var kindWords = map[analysis.DeployKind]string{
+	analysis.KindRolling: "rolling deploy", analysis.KindBlueGreen: "blue/green deploy",
+	analysis.KindInPlace: "in-place deploy", analysis.KindFault: "outage",
+}
+
+// event names what is judged, for a sentence.
+func event(r *analysis.Report) string {
+	switch {
+	case r.Deploy.Kind == analysis.KindFault:
+		return "the outage"
+	case r.Deploy.ID == "" && r.Deploy.StartedAt.IsZero():
+		return "anything in this span"
+	}
+	return "the deploy"
+}
