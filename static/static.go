@@ -87,3 +87,12 @@ func Handler() http.Handler {
 		_, _ = w.Write(found.content) // the client going away is not ours to report
 	})
 }
+
+// Text is the content of an asset by its name in this folder; an unknown name panics.
+func Text(name string) string {
+	content, err := files.ReadFile(name)
+	if err != nil {
+		panic(fmt.Sprintf("static: there is no asset %q", name))
+	}
+	return string(content)
+}

@@ -455,3 +455,9 @@ func provenance(r *analysis.Report, zone *time.Location) []Fact {
 	}
 	return facts
 }
+
+// offline takes out what only a server can answer.
+func offline(page DeployPage) DeployPage {
+	page.StreamURL, page.ReportURL = "", ""
+	return page
+}

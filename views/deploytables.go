@@ -263,7 +263,7 @@ func windowTable(r *analysis.Report, zone *time.Location) Table {
 				length.Title = "from first to last failure, and from the last success before to the first success after"
 			}
 			table.Rows = append(table.Rows, Row{Cells: []Cell{left(r.Targets[i].Target), left(classLane(w.Traffic)), at(clockMilli(w.From.Time, zone)), length,
-				right(Count(w.Requests)), lostCell(w.Failed), right(Count(w.ServedByOthers)), right(Count(w.Boundary)), right(Count(w.LongestRun)), left(statuses(w.Statuses))}})
+				right(Count(w.Requests)), lostCell(w.Failed), right(Count(w.ServedByOthers)), right(Count(w.Boundary)), optional(w.LongestRun), left(statuses(w.Statuses))}})
 		}
 	}
 	bound(&table, 40, "failure windows")

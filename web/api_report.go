@@ -1,0 +1,56 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"gapless/analysis"
+	"gapless/views"
+)
+
+// apiReport judges a deploy and tells the report.
+func (s *Server) apiReport(c echo.Context) error {
+	observations, err := s.cfg.Store.Observations(c.Request().Context(), param(c, "id"))
+	if err != nil {
+		return err
+	}
+	return writeJSON(c, http.StatusOK, s.report(observations))
+}
+
+func (s *Server) report(observations analysis.Observations) analysis.Report {
+	report := s.cfg.Judge(observations)
+	views.FillSentences(&report)
+	return report
+}
+
+// apiEvents streams the report whenever evidence of the service came in: events
+// "report", and "sealed" at the end.
+func (s *Server) apiEvents(c echo.Context) error {
+	id := param(c, "id")
+	changes, cancel := s.cfg.Store.Subscribe()
+	defer cancel()
+	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return s.stream(c, deploy.Service, s.pace.judge, changes, func(ctx context.Context) (message, error) {
+		observations, err := s.cfg.Store.Observations(ctx, id)
+		if err != nil {
+			return message{}, err
+		}
+		report := s.report(observations)
+		body, err := json.Marshal(report)
+		if err != nil {
+			return message{}, fmt.Errorf("encode the report of %s: %w", id, err)
+		}
+		m := message{event: "report", data: body}
+		if report.Window.State == analysis.WindowSealed {
+			m.last = "sealed"
+		}
+		return m, nil
+	})
+}

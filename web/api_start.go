@@ -1,0 +1,121 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"gapless/analysis"
+	"gapless/store"
+)
+
+// startBody is a deploy as a pipeline announces it: with the fields of a deploy, or
+// as a step of kind deploy.started.
+type startBody struct {
+	analysis.StepEvent
+	ID string `json:"id"`
+}
+
+// storedJSON is the answer to a call that stores something. Told again, stored is false.
+type storedJSON struct {
+	ID     string `json:"id"`
+	Stored bool   `json:"stored"`
+	Page   string `json:"page"`
+}
+
+// apiStartDeploy stores that a deploy began.
+func (s *Server) apiStartDeploy(c echo.Context) error {
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return err
+	}
+	var told startBody
+	if err := json.Unmarshal(body, &told); err != nil {
+		return badRequest("The body is not a deploy: " + err.Error())
+	}
+	event, err := s.startEvent(told)
+	if err != nil {
+		return badRequest(upper(err.Error()) + ".")
+	}
+	ctx := c.Request().Context()
+	if err := s.knownService(c, event.Service); err != nil {
+		return err
+	}
+	deploy, _ := event.Started()
+	stored, err := s.cfg.Store.StartDeploy(ctx, deploy)
+	if err != nil {
+		return conflict(err, deploy.ID)
+	}
+	return s.answerStored(c, deploy.ID, stored)
+}
+
+// startEvent completes what may be left out: the time is then now, and the id is made
+// from service and time.
+func (s *Server) startEvent(told startBody) (analysis.StepEvent, error) {
+	event := told.StepEvent
+	if event.Kind != analysis.StepDeployStarted {
+		if event.Kind != "" {
+			event.DeployKind = analysis.DeployKind(event.Kind)
+			if !slices.Contains(analysis.DeployKinds, event.DeployKind) {
+				return event, fmt.Errorf("kind %q is none of rolling, blue_green, in_place, fault", event.Kind)
+			}
+		}
+		event.Kind = analysis.StepDeployStarted
+	}
+	if event.At.IsZero() {
+		event.At = analysis.Time{Time: s.cfg.Now().UTC()}
+	}
+	if event.Deploy == "" {
+		event.Deploy = told.ID
+	}
+	if event.Deploy == "" {
+		event.Deploy = event.Service + "-" + event.At.UTC().Format("20060102T150405.000000Z")
+	}
+	if event.Source == "" {
+		event.Source = "api"
+	}
+	return event, event.Validate()
+}
+
+func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
+// knownService refuses a service that is not configured, naming those that are.
+func (s *Server) knownService(c echo.Context, name string) error {
+	_, err := s.cfg.Store.Service(c.Request().Context(), name)
+	if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	services, err := s.cfg.Store.Services(c.Request().Context())
+	if err != nil {
+		return err
+	}
+	detail := fmt.Sprintf("There is no service %q; ", name)
+	if len(services) == 0 {
+		return notFound(detail + "none is configured.")
+	}
+	return notFound(detail + "known are: " + strings.Join(names(services), ", ") + ".")
+}
+
+// conflict words a conflict of ids with the id.
+func conflict(err error, id string) error {
+	if errors.Is(err, store.ErrConflict) {
+		return &failure{http.StatusConflict, "Conflict", fmt.Sprintf("Deploy %q is one of another service.", id)}
+	}
+	return err
+}
+
+func (s *Server) answerStored(c echo.Context, id string, stored bool) error {
+	status := http.StatusOK
+	told := deployOf(analysis.Deploy{ID: id})
+	if stored {
+		status = http.StatusCreated
+		c.Response().Header().Set(echo.HeaderLocation, "/api/v1"+told.Links.Page)
+	}
+	return writeJSON(c, status, storedJSON{ID: id, Stored: stored, Page: told.Links.Page})
+}

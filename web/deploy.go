@@ -1,0 +1,55 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+
+	"gapless/analysis"
+	"gapless/views"
+)
+
+// deploy is the page of one deploy.
+func (s *Server) deploy(c echo.Context) error {
+	observations, err := s.cfg.Store.Observations(c.Request().Context(), param(c, "id"))
+	if err != nil {
+		return err
+	}
+	page := s.deployPage(observations)
+	return s.render(c, http.StatusOK, views.Deploy(page))
+}
+
+func (s *Server) deployPage(observations analysis.Observations) views.DeployPage {
+	page := views.NewDeployPage(observations, s.cfg.Judge(observations), s.cfg.Zone)
+	page.Shell = s.shell(page.Service+" · "+page.Name, "deploys")
+	if page.StreamURL != "" {
+		page.Shell.Refresh = 5
+	}
+	return page
+}
+
+// deployStream sends the live region of the page whenever evidence of the service
+// came in, and ends when the window is sealed.
+func (s *Server) deployStream(c echo.Context) error {
+	id := param(c, "id")
+	changes, cancel := s.cfg.Store.Subscribe()
+	defer cancel()
+	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return s.stream(c, deploy.Service, s.pace.judge, changes, func(ctx context.Context) (message, error) {
+		observations, err := s.cfg.Store.Observations(ctx, id)
+		if err != nil {
+			return message{}, err
+		}
+		page := s.deployPage(observations)
+		body, err := markup(c, views.DeployLive(page))
+		m := message{event: "deploy", data: body}
+		if page.StreamURL == "" {
+			m.last = "sealed"
+		}
+		return m, err
+	})
+}

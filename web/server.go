@@ -1,0 +1,124 @@
+// Package web serves the console: pages, their live streams, and the JSON API.
+//
+// What belongs here: parsing requests, one store call each, judging through the
+// function it was given, and rendering what views made of it. It computes no figure
+// and holds no words beyond those of its errors.
+package web
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"gapless/analysis"
+	"gapless/static"
+	"gapless/views"
+)
+
+// Config is what a server needs.
+type Config struct {
+	Store   Store
+	Zone    *time.Location // in which pages print times; nil is UTC
+	Version string
+	// Token, where set, is needed as a bearer token for write calls. Password, where
+	// set, is needed for everything, by basic authentication with any user name.
+	Token, Password string
+	// Collect reads what the sources of a service still have about a span, and says
+	// how far it is. Nil: there are no retrospectives.
+	Collect func(ctx context.Context, service string, from, to time.Time, progress func(stage string, done, total int)) error
+	Judge   func(analysis.Observations) analysis.Report
+	Log     *slog.Logger
+	Now     func() time.Time // nil is time.Now
+}
+
+// Server answers the console's requests.
+type Server struct {
+	cfg      Config
+	echo     *echo.Echo
+	metrics  *metrics
+	readings *readings
+	pace     pace
+
+	// done is closed by Close; streams and readings end with it.
+	done      context.Context
+	closeDone context.CancelFunc
+	running   sync.WaitGroup
+}
+
+// pace holds the intervals of streams, which tests shorten.
+type pace struct {
+	judge     time.Duration // least time between two judgements of one stream
+	list      time.Duration // the same for lists
+	heartbeat time.Duration
+}
+
+// New prepares a server; it starts nothing.
+func New(cfg Config) (*Server, error) {
+	switch {
+	case cfg.Store == nil:
+		return nil, errors.New("web: no store given")
+	case cfg.Judge == nil:
+		return nil, errors.New("web: no judge given")
+	}
+	cfg.Zone = cmp.Or(cfg.Zone, time.UTC)
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	s := &Server{cfg: cfg, echo: echo.New(), readings: newReadings(), pace: pace{judge: 500 * time.Millisecond, list: time.Second, heartbeat: 15 * time.Second}}
+	s.done, s.closeDone = context.WithCancel(context.Background())
+	s.metrics = newMetrics(cfg.Store, cfg.Version)
+	s.echo.HideBanner, s.echo.HidePort = true, true
+	s.echo.HTTPErrorHandler = s.handleError
+	s.echo.Use(s.requestID, s.metrics.measure, secure, s.recovered, limitBody, s.crossOrigin, s.authenticate)
+	s.routes()
+	return s, nil
+}
+
+func (s *Server) routes() {
+	e := s.echo
+	e.GET("/", s.deploys)
+	e.GET("/stream", s.deploysStream)
+	e.GET("/deploys/:id", s.deploy)
+	e.GET("/deploys/:id/stream", s.deployStream)
+	e.GET("/services/:service/span", s.span)
+	e.GET("/collectors", s.collectors)
+	e.GET("/collectors/stream", s.collectorsStream)
+	e.GET("/retrospectives/new", s.newRetrospective)
+	e.POST("/retrospectives", s.startRetrospective)
+	e.GET("/retrospectives/:id", s.retrospective)
+	e.GET("/retrospectives/:id/stream", s.retrospectiveStream)
+
+	e.GET("/api/v1/deploys", s.apiDeploys)
+	e.POST("/api/v1/deploys", s.apiStartDeploy)
+	e.GET("/api/v1/deploys/:id", s.apiDeploy)
+	e.POST("/api/v1/deploys/:id/steps", s.apiSteps)
+	e.GET("/api/v1/deploys/:id/report", s.apiReport)
+	e.GET("/api/v1/deploys/:id/events", s.apiEvents)
+	e.GET("/openapi.json", s.openAPI)
+
+	e.GET("/metrics", echo.WrapHandler(s.metrics.handler()))
+	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
+	e.HEAD(static.Prefix+"*", echo.WrapHandler(static.Handler()))
+	e.GET("/favicon.ico", func(c echo.Context) error { return c.Redirect(http.StatusFound, static.URL("favicon.svg")) })
+}
+
+// Handler is the console as an http.Handler.
+func (s *Server) Handler() http.Handler { return s.echo }
+
+// Close ends every stream and every retrospective that is being read, and waits for
+// the latter. Call it before http.Server.Shutdown, which would wait for streams.
+func (s *Server) Close() {
+	s.closeDone()
+	s.running.Wait()
+}
+
+func (s *Server) shell(title, active string) views.Shell {
+	return views.NewShell(title, active, s.cfg.Zone, s.cfg.Version)
+}

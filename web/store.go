@@ -1,0 +1,28 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"gapless/analysis"
+	"gapless/store"
+)
+
+// Store is what the console asks of the database; *store.DB is one.
+type Store interface {
+	Services(ctx context.Context) ([]analysis.Service, error)
+	Service(ctx context.Context, name string) (analysis.Service, error)
+	StartDeploy(ctx context.Context, d analysis.Deploy) (stored bool, err error)
+	FinishDeploy(ctx context.Context, id string, at time.Time, result, source string) (stored bool, err error)
+	AddSteps(ctx context.Context, service string, steps []analysis.Step) (stored int, err error)
+	Deploy(ctx context.Context, id string) (analysis.Deploy, error)
+	Deploys(ctx context.Context, service string, limit int) ([]store.DeploySummary, error)
+	DeploysIn(ctx context.Context, service string, from, to time.Time) ([]analysis.Deploy, error)
+	Observations(ctx context.Context, deployID string) (analysis.Observations, error)
+	ObservationsBetween(ctx context.Context, service string, from, to time.Time, deployID string) (analysis.Observations, error)
+	Collectors(ctx context.Context) ([]store.CollectorStatus, error)
+	SetAside(ctx context.Context, service, source string, limit int) ([]store.SetAsideRow, error)
+	Subscribe() (changes <-chan string, cancel func())
+}
+
+var _ Store = (*store.DB)(nil)
