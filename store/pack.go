@@ -147,7 +147,11 @@ func packBucket(bucket int64, cells []*analysis.Cell) ([]byte, error) {
 	}
 	data = binary.AppendUvarint(data, uint64(len(kinds)))
 	data = append(append(data, kindBytes...), body...)
-	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli)), nil
+	return appendChecksum(data), nil
+}
+
+func appendChecksum(data []byte) []byte {
+	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 }
 
 func appendCell(b []byte, c *analysis.Cell, second byte, kind uint64) ([]byte, error) {

@@ -1,0 +1,151 @@
+package store
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"gapless/analysis"
+)
+
+func TestPackedCellsRoundTrip(t *testing.T) {
+	latency := new(analysis.Histogram)
+	for _, v := range []int64{0, 90, 1_000, 5_255_000} {
+		latency.AddN(v, 300)
+	}
+	moment := time.UnixMicro(1_791_000_007_123_456).UTC()
+	key := analysis.CellKey{Second: moment.Unix(), Source: "alb", Node: "10.0.0.1", TargetGroup: "api", Target: "api-1",
+		Class: analysis.ClassUser, Outcome: analysis.OutcomeOK, Route: "order", Status: 200, TargetStatus: 200}
+	var cells []analysis.Cell
+	add := func(change func(*analysis.Cell)) {
+		c := analysis.Cell{CellKey: key, Count: 1200, Latency: latency, First: moment, Last: moment.Add(9 * time.Hour)}
+		change(&c)
+		cells = append(cells, c)
+	}
+	add(func(*analysis.Cell) {})
+	add(func(c *analysis.Cell) { c.Outcome, c.Latency = analysis.OutcomeLB5xx, nil })
+	add(func(c *analysis.Cell) { c.Target, c.First = "", time.Time{} })
+	add(func(c *analysis.Cell) { c.Node, c.Last = "", time.Time{} })
+	add(func(c *analysis.Cell) { c.Route, c.Last = "ü\x00", c.First.Add(-time.Hour) })
+	add(func(c *analysis.Cell) { c.Second -= 3; c.Count = math.MaxInt32 })
+	add(func(c *analysis.Cell) { c.Second += 300; c.TargetStatus = 0 })
+	add(func(c *analysis.Cell) { c.Second = -15 }) // nobody's log, but no reason to break
+	rows, err := packCells("alb", cells)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 3 {
+		t.Errorf("%d rows, want 3", len(rows))
+	}
+	u := newUnpacker(time.Unix(-100, 0), moment.Add(time.Hour), 0)
+	for _, row := range rows {
+		if err := u.add("alb", row.bucket, row.data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.SortStableFunc(cells, func(a, b analysis.Cell) int { return compareKeys(&a.CellKey, &b.CellKey) })
+	if len(u.cells) != len(cells) {
+		t.Fatalf("%d cells, want %d", len(u.cells), len(cells))
+	}
+	for i, got := range u.cells {
+		want := cells[i]
+		if (got.Latency == nil) != (want.Latency == nil) || got.Latency.Count() != want.Latency.Count() ||
+			got.Latency != nil && (got.Latency.Max() != want.Latency.Max() || !slices.Equal(got.Latency.Quantiles(.1, .5, .9), want.Latency.Quantiles(.1, .5, .9))) {
+			t.Errorf("cell %d: latencies differ", i)
+		}
+		got.Latency, want.Latency = nil, nil
+		if got != want {
+			t.Errorf("cell %d:\n got %+v\nwant %+v", i, got, want)
+		}
+	}
+}
+
+func TestSameCellsAreTheSameBytes(t *testing.T) {
+	a := []analysis.Cell{{CellKey: analysis.CellKey{Second: 1, Target: "x"}, Count: 1}, {CellKey: analysis.CellKey{Second: 2, Target: "y"}, Count: 2}}
+	b := []analysis.Cell{a[1], a[0]}
+	first, err := packCells("", a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := packCells("", b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(first[0].data, second[0].data) {
+		t.Error("the order in which cells come changes their bytes")
+	}
+	if _, err := packCells("other", a); err == nil {
+		t.Error("cells of another source: no error")
+	}
+}
+
+// TestDamagedCellsAreAnError flips every bit and cuts at every byte: damage must
+// neither be read as numbers nor crash.
+func TestDamagedCellsAreAnError(t *testing.T) {
+	latency := new(analysis.Histogram)
+	latency.Add(1000)
+	rows, err := packCells("", []analysis.Cell{{CellKey: analysis.CellKey{Second: 1, Target: "x"}, Count: 1, Latency: latency, First: time.Unix(1, 0)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := rows[0].data
+	read := func(b []byte) error {
+		return newUnpacker(time.Unix(0, 0), time.Unix(10, 0), 0).add("", 0, b)
+	}
+	if err := read(good); err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		if read(good[:i]) == nil {
+			t.Errorf("cut at %d: no error", i)
+		}
+		for bit := range 8 {
+			bad := slices.Clone(good)
+			bad[i] ^= 1 << bit
+			if read(bad) == nil {
+				t.Errorf("byte %d, bit %d flipped: no error", i, bit)
+			}
+		}
+	}
+}
+
+func FuzzUnpack(f *testing.F) {
+	f.Add([]byte{packFormat, 1, 1, 1, 'x', 1, 0, 0, 0, 0, 0, 0, 1, 1, hasFirst, 0, 1, 2})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		_ = packedCount(b)
+		_ = newUnpacker(time.Unix(0, 0), time.Unix(1<<33, 0), 0).add("", 1, sealed(b)) // must not crash
+		if seqs, err := unpackSeqs(b); err == nil && !slices.IsSorted(seqs) {
+			t.Errorf("sequence numbers %v are not in order", seqs)
+		}
+	})
+}
+
+func TestSubtractRuns(t *testing.T) {
+	good := func(from, to int64) earlierRun { return earlierRun{span: span{from, to}} }
+	bad := func(from, to int64) earlierRun { return earlierRun{span: span{from, to}, failed: true} }
+	for name, c := range map[string]struct {
+		earlier []earlierRun // latest first
+		want    []span
+	}{
+		"nothing is known":             {nil, []span{{10, 20}}},
+		"all of it is known":           {[]earlierRun{good(0, 30)}, nil},
+		"the start is known":           {[]earlierRun{good(0, 15)}, []span{{15, 20}}},
+		"the middle is known":          {[]earlierRun{good(12, 15)}, []span{{10, 12}, {15, 20}}},
+		"two together":                 {[]earlierRun{good(14, 20), good(10, 14)}, nil},
+		"a failure since":              {[]earlierRun{bad(12, 14), good(0, 30)}, []span{{12, 14}}},
+		"a failure healed already":     {[]earlierRun{good(11, 15), bad(12, 14), good(0, 30)}, nil},
+		"a failure that was healed by": {[]earlierRun{good(13, 15), bad(12, 14), good(0, 30)}, []span{{12, 13}}},
+	} {
+		if got := without(span{10, 20}, c.earlier); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// Helpers.
+
+// sealed appends the right checksum, so that a fuzzer gets past it.
+func sealed(b []byte) []byte {
+	return appendChecksum(slices.Clone(b))
+}

@@ -1,0 +1,244 @@
+CREATE TABLE cells (
+    service_id INTEGER NOT NULL REFERENCES service (id),
+    bucket     INTEGER NOT NULL, -- Unix seconds / 10
+    object_id  INTEGER NOT NULL REFERENCES object (id) ON DELETE CASCADE,
+    data       BLOB NOT NULL,
+    UNIQUE (service_id, bucket, object_id)
+) STRICT;
+CREATE INDEX cells_by_object ON cells (object_id);
+CREATE TABLE collector (
+    id              INTEGER PRIMARY KEY,
+    service_id      INTEGER NOT NULL REFERENCES service (id),
+    source          TEXT NOT NULL,
+    kind            TEXT NOT NULL DEFAULT '',
+    last_run        INTEGER,
+    last_success    INTEGER,
+    last_error      TEXT NOT NULL DEFAULT '',
+    last_code       TEXT NOT NULL DEFAULT '',
+    last_error_at   INTEGER,
+    rows            INTEGER NOT NULL DEFAULT 0, -- as the runs reported them
+    objects         INTEGER NOT NULL DEFAULT 0, -- and what the objects held, ever
+    lines           INTEGER NOT NULL DEFAULT 0,
+    set_aside       INTEGER NOT NULL DEFAULT 0,
+    partial_objects INTEGER NOT NULL DEFAULT 0,
+    last_evidence   INTEGER,                    -- latest moment that evidence is about
+    longest_run     INTEGER NOT NULL DEFAULT 0, -- longest span of a run: bounds searches by time
+    longest_object  INTEGER NOT NULL DEFAULT 0, -- the same for objects
+    UNIQUE (service_id, source)
+) STRICT;
+CREATE TABLE deploy (
+    id             TEXT PRIMARY KEY,
+    service_id     INTEGER NOT NULL REFERENCES service (id),
+    kind           TEXT NOT NULL, -- empty: not told
+    version_before TEXT NOT NULL,
+    version_after  TEXT NOT NULL,
+    rollback_of    TEXT NOT NULL,
+    environment    TEXT NOT NULL,
+    actor          TEXT NOT NULL,
+    url            TEXT NOT NULL,
+    source         TEXT NOT NULL,
+    started_at     INTEGER NOT NULL,
+    reported_at    INTEGER,
+    result         TEXT NOT NULL, -- empty: not told
+    window_from    INTEGER NOT NULL, -- by the service's settings
+    window_to      INTEGER NOT NULL,
+    change         INTEGER NOT NULL DEFAULT 0 -- the service's change that last touched the window
+) STRICT;
+CREATE INDEX deploy_by_start ON deploy (service_id, started_at);
+CREATE INDEX deploy_by_window ON deploy (service_id, window_from, window_to);
+CREATE TABLE group_settings (
+    service_id           INTEGER NOT NULL REFERENCES service (id),
+    load_balancer        TEXT NOT NULL,
+    target_group         TEXT NOT NULL,
+    at                   INTEGER NOT NULL,
+    arn                  TEXT NOT NULL,
+    check_interval       INTEGER NOT NULL,
+    check_timeout        INTEGER NOT NULL,
+    check_unhealthy      INTEGER NOT NULL,
+    check_healthy        INTEGER NOT NULL,
+    check_path           TEXT NOT NULL,
+    deregistration_delay INTEGER NOT NULL,
+    PRIMARY KEY (service_id, load_balancer, target_group, at)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE handled (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    at           INTEGER NOT NULL,
+    target       TEXT NOT NULL,
+    run          TEXT NOT NULL,
+    seq          INTEGER NOT NULL,
+    begun        INTEGER NOT NULL CHECK (begun IN (0, 1)),
+    status       INTEGER NOT NULL, -- 0: the line had none
+    PRIMARY KEY (collector_id, at, target, run, seq, begun, status)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE known (
+    object_id INTEGER NOT NULL REFERENCES object (id) ON DELETE CASCADE,
+    node      TEXT NOT NULL,
+    run       TEXT NOT NULL,
+    seqs      BLOB NOT NULL, -- ascending sequence numbers: first, then distances, as varints
+    PRIMARY KEY (object_id, node, run)
+) STRICT;
+CREATE TABLE migration_checksum (
+    version INTEGER PRIMARY KEY,
+    name    TEXT NOT NULL,
+    sha256  TEXT NOT NULL
+) STRICT;
+CREATE TABLE object (
+    id           INTEGER PRIMARY KEY,
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    key          TEXT NOT NULL,
+    node         TEXT NOT NULL,
+    from_at      INTEGER, -- span that it should hold by its name
+    to_at        INTEGER,
+    rows_from    INTEGER, -- span that its rows do hold
+    rows_to      INTEGER,
+    low          INTEGER, -- both together
+    high         INTEGER,
+    lines        INTEGER NOT NULL,
+    understood   INTEGER NOT NULL,
+    set_aside    INTEGER NOT NULL,
+    partial      INTEGER NOT NULL CHECK (partial IN (0, 1)),
+    error        TEXT NOT NULL,
+    stored_at    INTEGER NOT NULL,
+    UNIQUE (collector_id, key)
+) STRICT;
+CREATE INDEX object_by_time ON object (collector_id, low);
+CREATE TABLE position (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    file         TEXT NOT NULL,
+    position     BLOB NOT NULL,
+    PRIMARY KEY (collector_id, file)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE probe (
+    collector_id   INTEGER NOT NULL REFERENCES collector (id),
+    run            TEXT NOT NULL,
+    seq            INTEGER NOT NULL,
+    probe          TEXT NOT NULL,
+    class          TEXT NOT NULL,
+    sent_at        INTEGER NOT NULL,
+    done_at        INTEGER,
+    status         INTEGER NOT NULL, -- 0: none came
+    outcome        TEXT NOT NULL,
+    target         TEXT NOT NULL,
+    error          TEXT NOT NULL,
+    out_of_service INTEGER NOT NULL CHECK (out_of_service IN (0, 1)),
+    PRIMARY KEY (collector_id, run, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX probe_by_time ON probe (collector_id, sent_at);
+CREATE TABLE request (
+    service_id    INTEGER NOT NULL REFERENCES service (id),
+    at            INTEGER NOT NULL, -- a failure's end, else the second in which it started
+    object_id     INTEGER NOT NULL REFERENCES object (id) ON DELETE CASCADE,
+    line          INTEGER NOT NULL,
+    second        INTEGER NOT NULL, -- Unix seconds
+    start_at      INTEGER,
+    end_at        INTEGER,
+    duration      INTEGER NOT NULL,
+    node          TEXT NOT NULL,
+    target_group  TEXT NOT NULL,
+    target        TEXT NOT NULL,
+    class         TEXT NOT NULL,
+    outcome       TEXT NOT NULL,
+    route         TEXT NOT NULL,
+    status        INTEGER NOT NULL,
+    target_status INTEGER NOT NULL,
+    method        TEXT NOT NULL,
+    url           TEXT NOT NULL,
+    client        TEXT NOT NULL,
+    user_agent    TEXT NOT NULL,
+    probe_run     TEXT NOT NULL,
+    probe_seq     INTEGER NOT NULL,
+    connected     INTEGER NOT NULL CHECK (connected IN (0, 1)),
+    websocket     INTEGER NOT NULL CHECK (websocket IN (0, 1)),
+    error_reason  TEXT NOT NULL,
+    UNIQUE (object_id, line)
+) STRICT;
+CREATE INDEX request_by_time ON request (service_id, at);
+CREATE TABLE revision (
+    deploy_id      TEXT NOT NULL REFERENCES deploy (id),
+    number         INTEGER NOT NULL,
+    state          TEXT NOT NULL CHECK (state IN ('open', 'settling', 'sealed')),
+    at             INTEGER NOT NULL, -- up to which evidence had been read
+    change         INTEGER NOT NULL, -- the service's change that it had seen
+    report         BLOB NOT NULL,    -- JSON
+    verdict        TEXT NOT NULL,
+    user_requests  INTEGER,
+    user_failures  INTEGER,
+    probe_requests INTEGER,
+    probe_failures INTEGER,
+    findings       TEXT NOT NULL,    -- codes as a JSON list
+    PRIMARY KEY (deploy_id, number)
+) STRICT;
+CREATE TABLE rule_count (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    minute       INTEGER NOT NULL,
+    rule         TEXT NOT NULL,
+    lines        INTEGER NOT NULL,
+    matched      INTEGER NOT NULL,
+    PRIMARY KEY (collector_id, minute, rule)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE run (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    from_at      INTEGER NOT NULL,
+    to_at        INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    kind         TEXT NOT NULL,
+    rows         INTEGER NOT NULL,
+    code         TEXT NOT NULL, -- empty when it succeeded
+    error        TEXT NOT NULL,
+    PRIMARY KEY (collector_id, from_at, to_at, at)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX run_failed ON run (collector_id, at) WHERE code <> '';
+CREATE TABLE served_day (
+    service_id   INTEGER NOT NULL REFERENCES service (id),
+    day          INTEGER NOT NULL, -- days since 1970 UTC
+    source       TEXT NOT NULL,
+    target_group TEXT NOT NULL,
+    target       TEXT NOT NULL,
+    class        TEXT NOT NULL,
+    requests     INTEGER NOT NULL,
+    failures     INTEGER NOT NULL,
+    PRIMARY KEY (service_id, day, source, target_group, target, class)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE service (
+    id     INTEGER PRIMARY KEY,
+    name   TEXT NOT NULL UNIQUE,
+    spec   TEXT NOT NULL,             -- analysis.Service as JSON
+    change INTEGER NOT NULL DEFAULT 0 -- grows with every commit that brought evidence
+) STRICT;
+CREATE TABLE set_aside (
+    object_id INTEGER NOT NULL REFERENCES object (id) ON DELETE CASCADE,
+    line      INTEGER NOT NULL,
+    offset    INTEGER NOT NULL, -- in the uncompressed object
+    reason    TEXT NOT NULL,
+    detail    TEXT NOT NULL,
+    kind      TEXT NOT NULL,
+    raw       BLOB NOT NULL,
+    PRIMARY KEY (object_id, line)
+) STRICT;
+CREATE TABLE state (
+    series_id INTEGER NOT NULL REFERENCES state_series (id),
+    at        INTEGER NOT NULL,
+    state     TEXT NOT NULL,
+    reason    TEXT NOT NULL,
+    PRIMARY KEY (series_id, at)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE state_series (
+    id           INTEGER PRIMARY KEY,
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    target_group TEXT NOT NULL,
+    target       TEXT NOT NULL,
+    UNIQUE (collector_id, target_group, target)
+) STRICT;
+CREATE TABLE step (
+    service_id INTEGER NOT NULL REFERENCES service (id),
+    deploy     TEXT NOT NULL, -- empty where the source does not know of deploys
+    kind       TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    target     TEXT NOT NULL,
+    source     TEXT NOT NULL,
+    inferred   INTEGER NOT NULL CHECK (inferred IN (0, 1)),
+    clock      TEXT NOT NULL,
+    PRIMARY KEY (service_id, deploy, kind, at, target, source)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX step_by_deploy ON step (deploy);
+CREATE INDEX step_by_time ON step (service_id, at);
