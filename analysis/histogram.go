@@ -293,6 +293,12 @@ func (h *Histogram) Decode(b []byte) (rest []byte, err error) {
 func validPairs(packed []byte, n uint64) bool {
 	bucket, sum := uint64(0), uint64(0)
 	for len(packed) > 0 {
+		if len(packed) > 1 && packed[0]|packed[1] < 0x80 { // nearly always
+			bucket += uint64(packed[0])
+			sum += uint64(packed[1])
+			packed = packed[2:]
+			continue
+		}
 		step, size := uvarint(packed)
 		if size <= 0 {
 			return false
@@ -305,11 +311,8 @@ func validPairs(packed []byte, n uint64) bool {
 		packed = packed[size:]
 		bucket += step
 		sum += count
-		if bucket >= uint64(bucketLimit) {
-			return false
-		}
 	}
-	return sum == n
+	return sum == n && bucket < uint64(bucketLimit) // the last bucket is the highest
 }
 
 // uvarint is [binary.Uvarint] with the one-byte case, which is nearly every case,

@@ -41,7 +41,7 @@ func (db *DB) Prune(ctx context.Context, before time.Time) error {
 // to before, that no window covers.
 func (t *tx) keepWindows(before time.Time) error {
 	for _, query := range []string{
-		`CREATE TEMP TABLE IF NOT EXISTS unkept (from_at INTEGER NOT NULL, to_at INTEGER NOT NULL) STRICT`, // half-open
+		`CREATE TEMP TABLE IF NOT EXISTS unkept (lo INTEGER NOT NULL, hi INTEGER NOT NULL) STRICT`, // half-open
 		`DELETE FROM temp.unkept`,
 	} {
 		if _, err := t.sql.ExecContext(t.ctx, query); err != nil {
@@ -74,7 +74,7 @@ func (t *tx) keepWindows(before time.Time) error {
 // sumServed adds what cells are about to be deleted to the days.
 func (t *tx) sumServed() error {
 	rows, err := t.sql.QueryContext(t.ctx, `SELECT c.bucket, k.source, c.data FROM temp.unkept u
-		JOIN cells c ON c.service_id = ?1 AND c.bucket >= (u.from_at + ?2 - 1) / ?2 AND c.bucket < u.to_at / ?2
+		JOIN cells c ON c.service_id = ?1 AND c.bucket >= (u.lo + ?2 - 1) / ?2 AND c.bucket < u.hi / ?2
 		JOIN object o ON o.id = c.object_id JOIN collector k ON k.id = o.collector_id`, t.id, bucketMicros)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (t *tx) sumServed() error {
 		}
 		for i := range u.cells {
 			c := &u.cells[i]
-			at := key{c.Second / 86400, source, c.TargetGroup, c.Target, c.Class}
+			at := key{c.Second / daySeconds, source, c.TargetGroup, c.Target, c.Class}
 			sum := days[at]
 			sum.requests += c.Count
 			if c.Outcome.Failure() {
@@ -123,21 +123,51 @@ func (t *tx) sumServed() error {
 	return nil
 }
 
+// ServedDay is what remains of the access logs of a pruned day (UTC): how many
+// requests of a class a target served. Target is empty where none was chosen.
+type ServedDay struct {
+	Day                         time.Time
+	Source, TargetGroup, Target string
+	Class                       analysis.Class
+	Requests, Failures          int
+}
+
+// ServedDays returns the record of pruned days of a service that begin in [from, to).
+func (db *DB) ServedDays(ctx context.Context, service string, from, to time.Time) (days []ServedDay, err error) {
+	err = db.view(ctx, func(s *sql.Tx) error {
+		days, err = rowsOf(ctx, s, func(rows *sql.Rows, d *ServedDay) error {
+			var day int64
+			err := rows.Scan(&day, &d.Source, &d.TargetGroup, &d.Target, &d.Class, &d.Requests, &d.Failures)
+			d.Day = seconds(day * daySeconds)
+			return err
+		}, `SELECT day, source, target_group, target, class, requests, failures FROM served_day d JOIN service s ON s.id = d.service_id
+			WHERE s.name = ?1 AND day * ?4 >= ?2 AND day * ?4 < ?3 ORDER BY day, source, target_group, target, class`,
+			service, ceilSecond(from), ceilSecond(to), daySeconds)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read served days of %s: %w", service, err)
+	}
+	return days, nil
+}
+
+const daySeconds = 86400
+
 const bucketMicros = bucketSeconds * 1_000_000
 
 func (t *tx) deleteUnkept() error {
 	const collectors = `collector_id IN (SELECT id FROM collector WHERE service_id = ?1)`
 	const unkept = ` IN (SELECT e.rowid FROM temp.unkept u JOIN `
 	for _, query := range []string{
-		`DELETE FROM cells WHERE rowid` + unkept + `cells e ON e.service_id = ?1 AND e.bucket >= (u.from_at + 9999999) / 10000000 AND e.bucket < u.to_at / 10000000)`,
-		`DELETE FROM request WHERE rowid` + unkept + `request e ON e.service_id = ?1 AND e.at >= u.from_at AND e.at < u.to_at)`,
-		`DELETE FROM object WHERE rowid` + unkept + `object e ON e.low >= u.from_at AND e.high < u.to_at WHERE e.` + collectors + `)`,
-		`DELETE FROM probe WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE sent_at >= u.from_at AND sent_at < u.to_at)`,
-		`DELETE FROM handled WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.from_at AND at < u.to_at)`,
-		`DELETE FROM rule_count WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE minute >= u.from_at AND minute < u.to_at)`,
-		`DELETE FROM run WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE from_at >= u.from_at AND to_at < u.to_at)`,
-		`DELETE FROM state WHERE series_id IN (SELECT id FROM state_series WHERE ` + collectors + `) AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.from_at AND at < u.to_at)`,
-		`DELETE FROM step WHERE service_id = ?1 AND deploy = '' AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.from_at AND at < u.to_at)`,
+		`DELETE FROM cells WHERE rowid` + unkept + `cells e ON e.service_id = ?1 AND e.bucket >= (u.lo + 9999999) / 10000000 AND e.bucket < u.hi / 10000000)`,
+		`DELETE FROM request WHERE rowid` + unkept + `request e ON e.service_id = ?1 AND e.at >= u.lo AND e.at < u.hi)`,
+		`DELETE FROM object WHERE rowid` + unkept + `object e ON e.low >= u.lo AND e.high < u.hi WHERE e.` + collectors + `)`,
+		`DELETE FROM probe WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE sent_at >= u.lo AND sent_at < u.hi)`,
+		`DELETE FROM handled WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.lo AND at < u.hi)`,
+		`DELETE FROM rule_count WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE minute >= u.lo AND minute < u.hi)`,
+		`DELETE FROM run WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE from_at >= u.lo AND to_at < u.hi)`,
+		`DELETE FROM state WHERE series_id IN (SELECT id FROM state_series WHERE ` + collectors + `) AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.lo AND at < u.hi)`,
+		`DELETE FROM step WHERE service_id = ?1 AND deploy = '' AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.lo AND at < u.hi)`,
 	} {
 		if _, err := t.sql.ExecContext(t.ctx, query, t.id); err != nil {
 			return err

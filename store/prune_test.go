@@ -1,0 +1,59 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+
+	"gapless/analysis"
+)
+
+func TestPruneKeepsWindows(t *testing.T) {
+	db, ctx := open(t)
+	day := 86400.0
+	// One deploy a hundred days ago; evidence of every kind in its window, far from
+	// any window, and recently.
+	_, err := db.StartDeploy(ctx, deploy("d1", at(0)))
+	must(t, err)
+	_, err = db.FinishDeploy(ctx, "d1", at(60), "succeeded", "ci")
+	must(t, err)
+	for _, from := range []float64{0, 10 * day, 99 * day} {
+		_, err := db.AddObject(ctx, "orders-api", batch(fmt.Sprint(from), at(from), cell(at(from), 200, 1, 2, 3), cell(at(from+1), 502)))
+		must(t, err)
+		must(t, db.AddStates(ctx, "orders-api", run("elbv2", at(from-1), at(from)), []analysis.StateSample{sample("api-1", at(from), "healthy")}))
+		p := probe(int(from), at(from))
+		must(t, db.AddProbes(ctx, "orders-api", run("store", at(from-1), at(from)), []analysis.ProbeRequest{p}))
+		b := appBatch(fmt.Sprint(from))
+		b.From, b.To, b.At = at(from), at(from), at(from)
+		b.Handled[0].At, b.Counts[0].Minute = at(from), at(from)
+		b.Steps = []analysis.Step{{Kind: analysis.StepAppReady, At: at(from), Source: "app"}}
+		must(t, db.AddAppBatch(ctx, "orders-api", b))
+	}
+	count := func(from float64) string {
+		o, err := db.ObservationsBetween(ctx, "orders-api", at(from-300), at(from+600), "")
+		must(t, err)
+		steps := 0
+		for _, s := range o.Steps {
+			if s.Source == "app" {
+				steps++
+			}
+		}
+		return fmt.Sprint(len(o.Cells), len(o.Requests), len(o.Known), len(o.Objects), len(o.Probes), len(o.Handled), len(o.Counts), len(o.Runs), steps)
+	}
+	all := count(0)
+	if all != "2 1 1 1 1 1 1 3 1" {
+		t.Fatalf("before pruning: %s", all)
+	}
+	for range 2 { // again changes nothing
+		must(t, db.Prune(ctx, at(50*day)))
+		for from, want := range map[float64]string{0: all, 10 * day: "0 0 0 0 0 0 0 0 0", 99 * day: all} {
+			if got := count(from); got != want {
+				t.Errorf("at day %g: %s left, want %s", from/day, got, want)
+			}
+		}
+	}
+	served, err := db.ServedDays(ctx, "orders-api", at(0), at(100*day))
+	must(t, err)
+	if len(served) != 1 || served[0].Requests != 4 || served[0].Failures != 1 || served[0].Target != "api-1" || !served[0].Day.Equal(at(10*day-6*3600)) {
+		t.Errorf("served days %+v, want one of 4 requests, 1 failed", served)
+	}
+}
