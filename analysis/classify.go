@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"regexp/syntax"
 	"strconv"
 	"strings"
 )
@@ -23,8 +24,33 @@ type classRule struct {
 }
 
 type compiledRoute struct {
-	name  string
-	match *regexp.Regexp
+	name   string
+	match  *regexp.Regexp
+	prefix string // what the path must begin with, where the pattern says no more than that; else empty
+}
+
+// matches asks the pattern, or its prefix where that is the same.
+func (r *compiledRoute) matches(path string) bool {
+	if r.prefix != "" {
+		return strings.HasPrefix(path, r.prefix)
+	}
+	return r.match.MatchString(path)
+}
+
+// prefixOf is the text of a pattern of the form ^text, else empty.
+func prefixOf(pattern string) string {
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return ""
+	}
+	parsed = parsed.Simplify()
+	if parsed.Op != syntax.OpConcat || len(parsed.Sub) != 2 || parsed.Sub[0].Op != syntax.OpBeginText {
+		return ""
+	}
+	if text := parsed.Sub[1]; text.Op == syntax.OpLiteral && text.Flags&syntax.FoldCase == 0 {
+		return string(text.Rune)
+	}
+	return ""
 }
 
 // OtherRoute is the route of a path that no configured route matches.
@@ -57,7 +83,7 @@ func NewClassifier(s Service) (*Classifier, error) {
 		if err != nil {
 			return nil, fmt.Errorf("route %s: match %q: %w", route.Name, route.Match, err)
 		}
-		c.routes = append(c.routes, compiledRoute{route.Name, match})
+		c.routes = append(c.routes, compiledRoute{route.Name, match, prefixOf(route.Match)})
 	}
 	bare := map[string]int{}
 	for _, target := range s.Targets {
@@ -108,11 +134,22 @@ func (c *Classifier) Class(userAgent, path, client string) Class {
 func (c *Classifier) Route(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	for i := range c.routes {
-		if c.routes[i].match.MatchString(path) {
+		if c.routes[i].matches(path) {
 			return c.routes[i].name
 		}
 	}
 	return OtherRoute
+}
+
+// PrefixRoutes reports whether every route is a plain prefix, so that asking for a
+// route costs less than remembering it.
+func (c *Classifier) PrefixRoutes() bool {
+	for i := range c.routes {
+		if c.routes[i].prefix == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // Target names the target at an address (ip:port or alias:port): by address or

@@ -37,13 +37,18 @@ type rollup struct {
 	slow   time.Duration
 	object analysis.Object
 
-	entry     entry
-	matchers  [2]map[string]bool // by load balancer, by target group
-	nodes     names
-	groups    names
-	targets   names
-	routes    names
-	routeOf   map[string]uint32 // by path
+	entry    entry
+	matchers [2]map[string]bool // by load balancer, by target group
+	nodes    names
+	groups   names
+	targets  names
+	routes   names
+	routeOf  map[string]uint32 // by path
+
+	plainRoutes     bool
+	lastRoute       string
+	lastRouteNumber uint32
+
 	cells     map[cellKey]int32
 	sums      []cellSum
 	lastKey   cellKey
@@ -116,7 +121,7 @@ func newRollup(f format, rules *analysis.Classifier, cfg *Config, object analysi
 	return &rollup{
 		format: f, rules: rules, source: cfg.Source, match: cfg.Match, slow: cfg.Slow, object: object,
 		routeOf: map[string]uint32{}, cells: map[cellKey]int32{}, known: map[knownKey]*[]uint32{},
-		texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1,
+		plainRoutes: rules.PrefixRoutes(), texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1,
 	}
 }
 
@@ -259,11 +264,13 @@ func (r *rollup) setAside(l *line, why reject) {
 
 // route numbers the path's route; paths seen lately are looked up, not matched.
 func (r *rollup) route(path []byte) uint32 {
+	if r.plainRoutes {
+		return r.routeNumber(r.rules.Route(view(path)))
+	}
 	if number, ok := r.routeOf[string(path)]; ok {
 		return number
 	}
-	name := r.rules.Route(view(path))
-	number := r.routes.of([]byte(name), nil)
+	number := r.routeNumber(r.rules.Route(view(path)))
 	if len(path) <= 512 {
 		if len(r.routeOf) >= routesKept {
 			clear(r.routeOf)
@@ -271,6 +278,14 @@ func (r *rollup) route(path []byte) uint32 {
 		r.routeOf[string(path)] = number
 	}
 	return number
+}
+
+func (r *rollup) routeNumber(name string) uint32 {
+	if name == r.lastRoute {
+		return r.lastRouteNumber
+	}
+	r.lastRoute, r.lastRouteNumber = name, r.routes.of([]byte(name), nil)
+	return r.lastRouteNumber
 }
 
 // targetName names a target; an IPv6 address is tried in each of its spellings.
