@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"gapless/analysis"
+	"gapless/collectors/accesslog"
+	"gapless/collectors/probe"
+	"gapless/collectors/steps"
+	"gapless/collectors/targethealth"
+)
+
+// accessLog converts one access-log entry. Its name and kind are returned even
+// where something else about it is wrong.
+func (c *checker) accessLog(path string, file *accessLogFile, s *serviceConfig, sources namesSeen) analysis.AccessLog {
+	c.name(path+".name", file.Name, "source", sources)
+	kind := c.oneOf(path+".kind", file.Kind, "", accessLogKinds, accessLogKindsReserved)
+	c.only(path, kind, "nginx", "format", file.Format, "zone", file.Zone)
+	s.accessLogs = append(s.accessLogs, accesslog.Config{
+		Service: s.Name, Source: file.Name, Kind: kind, URL: c.location(path+".url", file.URL, true),
+		Region: file.Region, Profile: file.Profile, Role: file.Role, Endpoint: c.endpoint(path+".endpoint", file.Endpoint),
+		Every: c.duration(path+".every", file.Every, defaultLogEvery, 100*time.Millisecond), Settle: s.Window.Settle,
+		Match: accesslog.Match{LoadBalancer: file.Match.LoadBalancer, TargetGroup: file.Match.TargetGroup, Host: file.Match.Host},
+	})
+	return analysis.AccessLog{Name: file.Name, Kind: kind}
+}
+
+func (c *checker) targetGroup(path, balancer string, file *targetGroupFile, s *serviceConfig, sources namesSeen) analysis.TargetGroup {
+	group := analysis.TargetGroup{Name: file.Name, Health: c.health(path+".health_check", &file.HealthCheck)}
+	for i := range file.States {
+		at := fmt.Sprintf("%s.states[%d]", path, i)
+		state := &file.States[i]
+		c.name(at+".name", state.Name, "source", sources)
+		kind := c.oneOf(at+".kind", state.Kind, "", stateKinds, stateKindsReserved)
+		every := c.duration(at+".every", state.Every, defaultPoll, 100*time.Millisecond)
+		source := targethealth.Config{Service: s.Name, Source: state.Name, Kind: kind, LoadBalancer: balancer, TargetGroup: file.Name, Every: every}
+		switch kind {
+		case "elbv2":
+			c.required(at+".target_group", state.TargetGroup, "the target group's ARN")
+			c.only(at, kind, "file", "path", state.Path)
+			source.ARN, source.Region, source.Profile, source.Role = state.TargetGroup, state.Region, state.Profile, state.Role
+			source.Endpoint = c.endpoint(at+".endpoint", state.Endpoint)
+		case "file":
+			c.required(at+".path", state.Path, "a file of lines with at, target and state")
+			c.only(at, kind, "elbv2", "target_group", state.TargetGroup, "region", state.Region, "endpoint", state.Endpoint)
+			source.Path = c.path(state.Path)
+		}
+		s.states = append(s.states, source)
+		group.States = append(group.States, analysis.StateSource{Name: state.Name, Kind: kind, Every: every})
+	}
+	return group
+}
+
+// health reads the settings of a health check; none at all means that the load
+// balancer is asked.
+func (c *checker) health(path string, file *healthFile) analysis.HealthCheck {
+	if *file == (healthFile{}) {
+		return analysis.HealthCheck{}
+	}
+	c.required(path+".interval", file.Interval, durationsAllowed)
+	check := analysis.HealthCheck{
+		Interval: c.duration(path+".interval", file.Interval, 0, time.Millisecond),
+		Timeout:  c.duration(path+".timeout", file.Timeout, 0, time.Millisecond),
+		Path:     file.Path, Unhealthy: file.Unhealthy, Healthy: file.Healthy,
+	}
+	for _, count := range []struct {
+		key   string
+		value int
+	}{{"unhealthy", file.Unhealthy}, {"healthy", file.Healthy}} {
+		if count.value < 1 {
+			c.wrong(path+"."+count.key, "%d is no threshold; allowed: 1 or more checks in a row", count.value)
+		}
+	}
+	return check
+}
+
+// appLogs converts the application logs with what is to be looked for in them.
+func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sources namesSeen) {
+	for i, rule := range file.LogRules {
+		c.oneOf(fmt.Sprintf("%s.log_rules[%d]", path, i), rule, "", logRuleNames, nil)
+	}
+	if file.RequestID.LogMatch != "" {
+		c.group(path+".request_id.log_match", file.RequestID.LogMatch)
+	}
+	if file.RequestID.ReceivedMatch != "" {
+		c.group(path+".request_id.received_match", file.RequestID.ReceivedMatch)
+	}
+	s.requestIDHeader = file.RequestID.Header
+	names := make([]string, len(s.Targets))
+	for i, target := range s.Targets {
+		names[i] = target.Name
+	}
+	for i := range file.AppLogs {
+		at := fmt.Sprintf("%s.app_logs[%d]", path, i)
+		log := &file.AppLogs[i]
+		c.name(at+".name", log.Name, "source", sources)
+		kind := c.oneOf(at+".kind", log.Kind, "", appLogKinds, appLogKindsReserved)
+		if kind != "file" {
+			continue
+		}
+		c.only(at, kind, "loki", "query", log.Query, "target_label", log.TargetLabel, "tenant", log.Tenant)
+		if !slices.Contains(names, log.Target) {
+			c.wrong(at+".target", "%q is no target of this service; allowed: %s", log.Target, strings.Join(names, ", "))
+		}
+		s.AppLogs = append(s.AppLogs, analysis.AppLog{Name: log.Name, Kind: kind, Target: log.Target})
+		s.appLogs = append(s.appLogs, appLogSource{
+			name: log.Name, url: c.location(at+".url", log.URL, false), target: log.Target, zone: c.zone(at+".zone", log.Zone),
+			rules: file.LogRules, logMatch: file.RequestID.LogMatch, receivedMatch: file.RequestID.ReceivedMatch,
+			every: c.duration(at+".every", log.Every, time.Second, 10*time.Millisecond),
+		})
+	}
+}
+
+// group checks a pattern that has to find a request's id.
+func (c *checker) group(path, pattern string) {
+	compiled := c.regexp(path, pattern)
+	if compiled != nil && !slices.Contains(compiled.SubexpNames(), "id") {
+		c.wrong(path, "%q has no group for the id; allowed: a regular expression with (?P<id>…)", pattern)
+	}
+}
+
+func (c *checker) probes(path string, files []probeFile, s *serviceConfig, sources namesSeen) {
+	for i := range files {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		file := &files[i]
+		c.name(at+".name", file.Name, "source", sources)
+		before := len(c.problems)
+		class := analysis.Class(c.oneOf(at+".class", file.Class, "probe", classes[1:3], nil))
+		connection := c.oneOf(at+".connection", file.Connection, "new", []string{"new", "keep"}, nil)
+		cfg := probe.Config{
+			Service: s.Name, Source: file.Name, Class: class, URL: c.webURL(at+".url", file.URL), Method: file.Method,
+			Headers: c.headers(at, file), Body: file.Body, RequestIDHeader: s.requestIDHeader,
+			Every:     c.duration(at+".every", file.Every, defaultProbe, 10*time.Millisecond),
+			Timeout:   c.duration(at+".timeout", file.Timeout, defaultTimeout, 10*time.Millisecond),
+			KeepAlive: connection == "keep", Expect: file.Expect, Classify: file.Classify.byOutcome(), Drain: file.Drain,
+			FromTarget: file.FromTarget, Target: file.Target, StopWhen: file.StopWhen, Version: version(),
+		}
+		if len(c.problems) == before {
+			if _, err := probe.New(cfg, nil); err != nil {
+				c.wrong(at, "%v", err)
+			}
+		}
+		s.probes = append(s.probes, cfg)
+		s.Probes = append(s.Probes, analysis.Probe{
+			Name: file.Name, Class: class, Every: cfg.Every, Timeout: cfg.Timeout, NewConnections: !cfg.KeepAlive,
+		})
+	}
+}
+
+func (f classifyFile) byOutcome() map[string]string {
+	classify := map[string]string{}
+	if f.Rejected != "" {
+		classify["rejected"] = f.Rejected
+	}
+	if f.Unknown != "" {
+		classify["unknown"] = f.Unknown
+	}
+	return classify
+}
+
+// headers are those of the entry and, over them, those of its headers_file, which
+// is where secrets belong.
+func (c *checker) headers(path string, file *probeFile) map[string]string {
+	headers := map[string]string{}
+	for name, value := range file.Headers {
+		headers[http.CanonicalHeaderKey(name)] = value
+	}
+	if file.HeadersFile == "" {
+		return headers
+	}
+	const allowed = "a file of lines \"Name: value\""
+	body, err := os.Open(c.path(file.HeadersFile))
+	if err != nil {
+		c.wrong(path+".headers_file", "%q cannot be read: %v; allowed: %s", file.HeadersFile, err, allowed)
+		return headers
+	}
+	defer body.Close()
+	lines := bufio.NewScanner(body)
+	for number := 1; lines.Scan(); number++ {
+		line := textproto.TrimString(lines.Text())
+		if line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || name == "" {
+			c.wrong(path+".headers_file", "%q: line %d has no colon; allowed: %s", file.HeadersFile, number, allowed)
+			continue
+		}
+		headers[http.CanonicalHeaderKey(name)] = textproto.TrimString(value)
+	}
+	if err := lines.Err(); err != nil {
+		c.wrong(path+".headers_file", "%q cannot be read: %v; allowed: %s", file.HeadersFile, err, allowed)
+	}
+	return headers
+}
+
+// probeRecords converts files of another prober's records. What such a file says
+// of a probe that is configured too is not said twice to the judge.
+func (c *checker) probeRecords(path string, files []recordsFile, s *serviceConfig, sources namesSeen) {
+	for i := range files {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		file := &files[i]
+		c.name(at+".name", file.Name, "source", sources)
+		c.oneOf(at+".kind", file.Kind, "", fileKinds, nil)
+		c.required(at+".path", file.Path, "a file of lines with id, sent, done, status and outcome")
+		class := analysis.Class(c.oneOf(at+".class", file.Class, "probe", classes[1:3], nil))
+		connection := c.oneOf(at+".connection", file.Connection, "new", []string{"new", "keep"}, nil)
+		source := probe.FileConfig{
+			Service: s.Name, Source: file.Name, Path: c.path(file.Path), Probe: cmp.Or(file.Probe, file.Name), Class: class,
+			Every: c.duration(at+".every", file.Every, defaultProbe, 10*time.Millisecond),
+		}
+		s.records = append(s.records, source)
+		if !slices.ContainsFunc(s.Probes, func(p analysis.Probe) bool { return p.Name == source.Probe }) {
+			s.Probes = append(s.Probes, analysis.Probe{
+				Name: source.Probe, Class: class, Every: source.Every,
+				Timeout: c.duration(at+".timeout", file.Timeout, defaultTimeout, 10*time.Millisecond), NewConnections: connection == "new",
+			})
+		}
+	}
+}
+
+func (c *checker) steps(path string, files []stepsFile, s *serviceConfig, sources namesSeen) {
+	for i := range files {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		file := &files[i]
+		c.name(at+".name", file.Name, "source", sources)
+		c.oneOf(at+".kind", file.Kind, "", fileKinds, nil)
+		c.required(at+".path", file.Path, "a file of lines with deploy, service, kind and at")
+		s.steps = append(s.steps, steps.Config{
+			Service: s.Name, Source: file.Name, Path: c.path(file.Path),
+			Every: c.duration(at+".every", file.Every, time.Second, 10*time.Millisecond),
+		})
+	}
+}
+
+// endpoint checks an optional override of an AWS endpoint.
+func (c *checker) endpoint(path, value string) string {
+	if value == "" {
+		return ""
+	}
+	return c.webURL(path, value)
+}
+
+// only complains about keys that belong to other kinds than the entry's own. keys
+// are pairs of name and value.
+func (c *checker) only(path, kind, wanted string, keys ...string) {
+	for i := 0; i < len(keys); i += 2 {
+		if keys[i+1] != "" && kind != "" {
+			c.wrong(path+"."+keys[i], "%q means nothing for kind %s; allowed for: %s", keys[i+1], kind, wanted)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+// Command gapless answers one question about every deploy: did anyone lose a
+// request because of it, and how do we know?
+//
+// Package main is the command line. It reads the configuration, wires collectors,
+// store and web together, and owns their shutdown; one file a command.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // time zones on machines that have none installed
+
+	"github.com/alecthomas/kong"
+
+	"gapless/lab"
+)
+
+// commandLine is what gapless understands. Each command has a file of its own.
+type commandLine struct {
+	Serve   serveCommand   `cmd:"" help:"Run the console with its collectors."`
+	Demo    demoCommand    `cmd:"" help:"Make real deploys on this machine, watch them in the console, and compare the verdicts with what truly happened."`
+	Audit   auditCommand   `cmd:"" help:"Collect one window from the configured sources, judge it and print the report; no server."`
+	Parse   parseCommand   `cmd:"" help:"Show how each line of an access log is understood."`
+	Deploy  deployCommand  `cmd:"" help:"Tell a server about a deploy: start, step, finish."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+// Exit statuses, as CONTRACT has them.
+const (
+	exitOK           = 0 // done; for a verdict: supported
+	exitDisproved    = 1 // for a verdict; for parse and demo: some were not as they should be
+	exitInconclusive = 2 // or untested
+	exitFailed       = 3 // usage, configuration, no answer
+)
+
+// program is what a command may use of the world around it.
+type program struct {
+	env            environment
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// command is one command after its flags were read. It returns the exit status; an
+// error is printed, and then the status is at least 1.
+type command interface {
+	run(ctx context.Context, p *program) (status int, err error)
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == lab.NodeCommand {
+		os.Exit(lab.ChildMain(os.Args[2:]))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	status := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
+
+// run is the whole program but for the process around it: it parses args (without
+// the program's name), runs the command until it is done or ctx ends, and returns
+// the exit status.
+func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	var cli commandLine
+	parser, err := kong.New(&cli,
+		kong.Name("gapless"),
+		kong.Description("Did anyone lose a request because of that deploy, and how do we know?"),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }), // after --help
+		kong.Vars{"version": version()},
+	)
+	if err != nil {
+		fmt.Fprintln(stderr, "gapless:", err)
+		return exitFailed
+	}
+	defer func() {
+		if code, ok := recover().(exited); ok {
+			status = int(code)
+		}
+	}()
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(stderr, "gapless: %v\nTry gapless --help.\n", err)
+		return exitFailed
+	}
+	chosen, ok := parsed.Selected().Target.Addr().Interface().(command)
+	if !ok {
+		fmt.Fprintf(stderr, "gapless: %s does nothing by itself\n", parsed.Command())
+		return exitFailed
+	}
+	status, err = chosen.run(ctx, &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr})
+	if err != nil {
+		if !errors.Is(err, context.Canceled) || ctx.Err() == nil {
+			fmt.Fprintln(stderr, "gapless:", err)
+		}
+		status = max(status, exitDisproved)
+	}
+	return status
+}
+
+// exited carries the status with which the command-line parser wants to end.
+type exited int

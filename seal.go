@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"gapless/analysis"
+	"gapless/store"
+)
+
+// sealer judges the deploys whose windows have settled and keeps what it found as
+// revisions. Evidence that comes after a window was sealed makes another revision,
+// which says what changed.
+type sealer struct {
+	db    *store.DB
+	judge func(analysis.Observations) analysis.Report
+	log   *slog.Logger
+	every time.Duration // between two looks at what is due
+}
+
+// run seals until ctx ends. What fails is logged and tried again.
+func (s *sealer) run(ctx context.Context) error {
+	ticker := time.NewTicker(s.every)
+	defer ticker.Stop()
+	for {
+		if err := s.pass(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("seal windows", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C:
+		}
+	}
+}
+
+// pass seals everything that is due. One deploy that cannot be sealed does not keep
+// the others from it.
+func (s *sealer) pass(ctx context.Context) error {
+	deploys, err := s.db.Unsealed(ctx)
+	if err != nil {
+		return fmt.Errorf("list windows to seal: %w", err)
+	}
+	var errs []error
+	for _, deploy := range deploys {
+		if err := s.seal(ctx, deploy); err != nil {
+			errs = append(errs, fmt.Errorf("deploy %s: %w", deploy.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// seal judges one deploy if its window has settled.
+func (s *sealer) seal(ctx context.Context, deploy analysis.Deploy) error {
+	service, err := s.db.Service(ctx, deploy.Service)
+	if err != nil {
+		return fmt.Errorf("read its service: %w", err)
+	}
+	_, to := analysis.WindowOf(deploy, service.Window)
+	if analysis.WindowStateAt(to, service.Window, s.db.Now()) != analysis.WindowSealed {
+		return nil
+	}
+	observations, err := s.db.Observations(ctx, deploy.ID)
+	if err != nil {
+		return fmt.Errorf("read its window: %w", err)
+	}
+	_, err = saveRevision(ctx, s.db, observations, s.judge)
+	return err
+}
+
+// saveRevision judges observations and keeps the report as the deploy's next
+// revision. It returns the report as it was kept.
+func saveRevision(ctx context.Context, db *store.DB, o analysis.Observations, judge func(analysis.Observations) analysis.Report) (*analysis.Report, error) {
+	latest, err := db.LatestRevision(ctx, o.Deploy.ID)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, fmt.Errorf("read the latest revision: %w", err)
+	}
+	o.Revision = latest.Number + 1
+	o.SealedAt = o.At
+	report := judge(o)
+	if latest.Number > 0 {
+		var before analysis.Report
+		if err := json.Unmarshal(latest.Report, &before); err != nil {
+			return nil, fmt.Errorf("read revision %d: %w", latest.Number, err)
+		}
+		previous := fmt.Sprint(latest.Number)
+		report.Provenance.Previous = &previous
+		report.Provenance.Changes = changesBetween(&before, &report)
+	}
+	body, err := json.Marshal(&report)
+	if err != nil {
+		return nil, fmt.Errorf("encode the report: %w", err)
+	}
+	revision := store.Revision{
+		Deploy: o.Deploy.ID, State: analysis.WindowSealed, At: o.At, Report: body,
+		Verdict: report.Verdict.State, Findings: findingCodes(&report),
+	}
+	revision.UserRequests, revision.UserFailures = counted(&report, analysis.ClassUser)
+	revision.ProbeRequests, revision.ProbeFailures = counted(&report, analysis.ClassProbe)
+	if _, err := db.SaveRevision(ctx, revision); err != nil {
+		return nil, fmt.Errorf("save the revision: %w", err)
+	}
+	return &report, nil
+}
+
+// counted are a class's totals; nil where it was not measured.
+func counted(r *analysis.Report, class analysis.Class) (requests, failures *int) {
+	total := r.Totals[class]
+	if total == nil {
+		return nil, nil
+	}
+	return &total.Requests, &total.Failures
+}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"gapless/store"
+	"gapless/web"
+)
+
+// serveCommand runs the console with its collectors until it is told to stop.
+type serveCommand struct {
+	Config string `short:"c" placeholder:"FILE" help:"The configuration; without it, a console that only takes what it is told."`
+	Listen string `placeholder:"ADDRESS" help:"Where to listen; else as configured, else 127.0.0.1:8080."`
+	DB     string `name:"db" placeholder:"FILE" help:"The database; else as configured, else gapless.db."`
+}
+
+func (c *serveCommand) run(ctx context.Context, p *program) (int, error) {
+	cfg := noConfig(p.env)
+	if c.Config != "" {
+		var err error
+		if cfg, err = loadConfig(c.Config, p.env); err != nil {
+			return exitFailed, err
+		}
+	}
+	cfg.listen = cmp.Or(c.Listen, cfg.listen)
+	cfg.db = cmp.Or(c.DB, cfg.db)
+	log := slog.New(slog.NewTextHandler(p.stderr, nil))
+	listener, err := listen(ctx, cfg)
+	if err != nil {
+		return exitFailed, err
+	}
+	db, err := store.Open(ctx, cfg.db)
+	if err != nil {
+		_ = listener.Close()
+		return exitFailed, err
+	}
+	defer db.Close()
+	console, err := newConsole(ctx, cfg, db, log)
+	if err != nil {
+		_ = listener.Close()
+		return exitFailed, err
+	}
+	fmt.Fprintf(p.stdout, "gapless is at %s\n", addressOf(listener))
+	if err := console.run(ctx, listener, cfg.retention); err != nil {
+		return exitFailed, err
+	}
+	return exitOK, nil
+}
+
+// listen opens the console's address. An address that others can reach is refused
+// while anybody who reaches it could read and write.
+func listen(ctx context.Context, cfg *config) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(cfg.listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen %q is not an address; allowed: host:port, such as %s", cfg.listen, defaultListen)
+	}
+	if !loopback(host) && cfg.token == "" && cfg.password == "" {
+		return nil, fmt.Errorf("listen %s would let anybody in who reaches this address: set GAPLESS_PASSWORD or password_file (for the pages) or GAPLESS_TOKEN or token_file (for write calls) first, or listen on 127.0.0.1", cfg.listen)
+	}
+	var lc net.ListenConfig
+	listener, err := lc.Listen(ctx, "tcp", cfg.listen)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", cfg.listen, err)
+	}
+	return listener, nil
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	address := net.ParseIP(host)
+	return address != nil && address.IsLoopback()
+}
+
+// addressOf is the address to type into a browser.
+func addressOf(listener net.Listener) string {
+	host, port, _ := net.SplitHostPort(listener.Addr().String())
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
+// console is the web server with the collectors of its services and the sealer.
+type console struct {
+	db      *store.DB
+	log     *slog.Logger
+	handler http.Handler
+	roster  *roster
+	watches []*watch
+}
+
+// newConsole prepares a console. It starts nothing.
+func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger) (*console, error) {
+	c := &console{db: db, log: log, roster: newRoster()}
+	for i := range cfg.services {
+		w, err := c.watch(ctx, &cfg.services[i])
+		if err != nil {
+			return nil, err
+		}
+		c.watches = append(c.watches, w)
+	}
+	server, err := web.New(web.Config{
+		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password,
+		Collect: c.collect, Log: log, Judge: c.roster.judge,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("prepare the pages: %w", err)
+	}
+	c.handler = server.Handler()
+	return c, nil
+}
+
+// watch makes a service known to the console and returns its collectors.
+func (c *console) watch(ctx context.Context, s *serviceConfig) (*watch, error) {
+	if err := c.db.PutService(ctx, s.Service); err != nil {
+		return nil, fmt.Errorf("store service %s: %w", s.Name, err)
+	}
+	c.roster.add(s)
+	return newWatch(ctx, s, c.db, c.log)
+}
+
+// collect reads a span of the past for a retrospective, with collectors of its own.
+func (c *console) collect(ctx context.Context, service string, from, to time.Time, progress func(stage string, done, total int)) error {
+	s, ok := c.roster.service(service)
+	if !ok {
+		return fmt.Errorf("service %s is not in the configuration, so nothing can be collected for it", service)
+	}
+	w, err := newWatch(ctx, s, c.db, c.log)
+	if err != nil {
+		return err
+	}
+	return w.collect(ctx, from, to, progress)
+}
+
+const (
+	shutdownTime = 5 * time.Second // for requests that are being answered
+	sealEvery    = time.Second     // between two looks at windows that may have settled
+	pruneEvery   = time.Hour
+)
+
+// run serves until ctx ends, then stops in order: no new requests, the rest
+// answered, collectors and sealer done. That end is no error.
+func (c *console) run(ctx context.Context, listener net.Listener, retention time.Duration) error {
+	group, ctx := errgroup.WithContext(ctx)
+	server := &http.Server{
+		Handler: c.handler, ReadHeaderTimeout: 10 * time.Second,
+		BaseContext: func(net.Listener) context.Context { return ctx }, // ends the streams
+		ErrorLog:    slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
+	}
+	group.Go(func() error {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve: %w", err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		<-ctx.Done()
+		waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		if err := server.Shutdown(waiting); err != nil {
+			_ = server.Close() // whoever still reads holds nothing that would be lost
+		}
+		return nil
+	})
+	group.Go(func() error {
+		return (&sealer{db: c.db, judge: c.roster.judge, log: c.log, every: sealEvery}).run(ctx)
+	})
+	group.Go(func() error {
+		c.prune(ctx, retention)
+		return nil
+	})
+	for _, w := range c.watches {
+		group.Go(func() error { return w.run(ctx) })
+	}
+	return group.Wait()
+}
+
+// prune forgets, now and then, what is older than the retention and in no window.
+func (c *console) prune(ctx context.Context, retention time.Duration) {
+	ticker := time.NewTicker(pruneEvery)
+	defer ticker.Stop()
+	for {
+		if err := c.db.Prune(ctx, c.db.Now().Add(-retention)); err != nil && ctx.Err() == nil {
+			c.log.Error("prune old evidence", "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"gapless/analysis"
+	"gapless/collectors/accesslog"
+	"gapless/collectors/probe"
+	"gapless/collectors/steps"
+	"gapless/collectors/targethealth"
+	"gapless/store"
+)
+
+// One method a kind of source: from its checked configuration to a collector.
+
+func (w *watch) addSteps(s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
+	for _, cfg := range s.steps {
+		cfg.Names, cfg.Now, cfg.Log = names, db.Now, w.log
+		reader, err := steps.New(cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, tellsDeploys: true, run: reader.Run, collect: quietly(reader.Collect)})
+	}
+	return nil
+}
+
+func (w *watch) addStates(ctx context.Context, s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
+	for _, cfg := range s.states {
+		cfg.Names, cfg.Now, cfg.Log = names, db.Now, w.log
+		reader, err := targethealth.New(ctx, cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: quietly(reader.Collect)})
+	}
+	return nil
+}
+
+func (w *watch) addProbes(s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
+	for _, cfg := range s.probes {
+		cfg.Names, cfg.Log = names, w.log
+		prober, err := probe.New(cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, run: prober.Run})
+	}
+	return nil
+}
+
+func (w *watch) addRecords(s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
+	for _, cfg := range s.records {
+		cfg.Names, cfg.Now, cfg.Log = names, db.Now, w.log
+		reader, err := probe.NewFile(cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: quietly(reader.Collect)})
+	}
+	return nil
+}
+
+func (w *watch) addAccessLogs(ctx context.Context, s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
+	for _, cfg := range s.accessLogs {
+		cfg.Now, cfg.Log = db.Now, w.log
+		reader, err := accesslog.New(ctx, cfg, names, db)
+		if err != nil {
+			return err
+		}
+		collect := func(ctx context.Context, from, to time.Time, progress func(done, total int)) error {
+			return reader.Collect(ctx, from, to, func(done, total int, _ int64) { progress(done, total) })
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: collect})
+	}
+	return nil
+}
+
+// quietly is a way to collect that has no progress to tell.
+func quietly(collect func(ctx context.Context, from, to time.Time) error) func(context.Context, time.Time, time.Time, func(int, int)) error {
+	return func(ctx context.Context, from, to time.Time, _ func(done, total int)) error {
+		return collect(ctx, from, to)
+	}
+}
