@@ -16,6 +16,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
+	"gapless/collectors/applog"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -118,7 +119,7 @@ type serviceConfig struct {
 	requestIDHeader string // that probes send and applications log; empty: X-Request-Id
 	accessLogs      []accesslog.Config
 	states          []targethealth.Config
-	appLogs         []appLogSource
+	appLogs         []applog.Config
 	probes          []probe.Config
 	records         []probe.FileConfig
 	steps           []steps.Config

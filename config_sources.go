@@ -13,6 +13,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
+	"gapless/collectors/applog"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -111,10 +112,10 @@ func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sour
 			c.wrong(at+".target", "%q is no target of this service; allowed: %s", log.Target, strings.Join(names, ", "))
 		}
 		s.AppLogs = append(s.AppLogs, analysis.AppLog{Name: log.Name, Kind: kind, Target: log.Target})
-		s.appLogs = append(s.appLogs, appLogSource{
-			name: log.Name, url: c.location(at+".url", log.URL, false), target: log.Target, zone: c.zone(at+".zone", log.Zone),
-			rules: file.LogRules, logMatch: file.RequestID.LogMatch, receivedMatch: file.RequestID.ReceivedMatch,
-			every: c.duration(at+".every", log.Every, time.Second, 10*time.Millisecond),
+		s.appLogs = append(s.appLogs, applog.Config{
+			Service: s.Name, Source: log.Name, Kind: kind, URL: c.location(at+".url", log.URL, false), Target: log.Target, Zone: c.zone(at+".zone", log.Zone),
+			LogMatch: file.RequestID.LogMatch, ReceivedMatch: file.RequestID.ReceivedMatch, Rules: file.LogRules,
+			Every: c.duration(at+".every", log.Every, time.Second, 10*time.Millisecond),
 		})
 	}
 }

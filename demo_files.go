@@ -245,4 +245,3 @@ func writeFile(path string, write func(io.Writer) error) error {
 	}
 	return nil
 }
-

@@ -96,7 +96,7 @@ func saveRevision(ctx context.Context, db *store.DB, o analysis.Observations, ju
 		return nil, fmt.Errorf("encode the report: %w", err)
 	}
 	revision := store.Revision{
-		Deploy: o.Deploy.ID, State: analysis.WindowSealed, At: o.At, Report: body,
+		Deploy: o.Deploy.ID, State: analysis.WindowSealed, At: o.At, Change: o.Change, Report: body,
 		Verdict: report.Verdict.State, Findings: findingCodes(&report),
 	}
 	revision.UserRequests, revision.UserFailures = counted(&report, analysis.ClassUser)

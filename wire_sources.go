@@ -6,6 +6,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
+	"gapless/collectors/applog"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -22,6 +23,18 @@ func (w *watch) addSteps(s *serviceConfig, names *analysis.Classifier, db *store
 			return err
 		}
 		w.collectors = append(w.collectors, collector{source: cfg.Source, tellsDeploys: true, run: reader.Run, collect: quietly(reader.Collect)})
+	}
+	return nil
+}
+
+func (w *watch) addAppLogs(s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
+	for _, cfg := range s.appLogs {
+		cfg.Names, cfg.Now, cfg.Log = names, db.Now, w.log
+		reader, err := applog.New(cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }
