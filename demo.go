@@ -342,11 +342,13 @@ func (d *demo) progress(scenario, what string) {
 type announcer struct {
 	demo    *demo
 	service string
+	source  string // of the deploy, as its start told it
 }
 
 // StartDeploy implements lab.Announcer.
 func (a *announcer) StartDeploy(ctx context.Context, d analysis.Deploy) error {
 	a.demo.progress(a.service, "deploy "+d.ID+" started")
+	a.source = d.Source
 	return a.demo.client.tell(ctx, startedEvent(d))
 }
 
@@ -359,5 +361,5 @@ func (a *announcer) Step(ctx context.Context, step analysis.Step) error {
 // FinishDeploy implements lab.Announcer.
 func (a *announcer) FinishDeploy(ctx context.Context, id string, at time.Time, result string) error {
 	a.demo.progress(a.service, "deploy "+id+" reports that it "+result)
-	return a.demo.client.tell(ctx, reportedEvent(a.service, id, at, result, ""))
+	return a.demo.client.tell(ctx, reportedEvent(a.service, id, at, result, a.source))
 }

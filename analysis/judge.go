@@ -171,23 +171,27 @@ func (b *bench) nameTargets() {
 	}
 }
 
-// health is the health check of a target group: as the load balancer told it, else
-// as configured.
+// health is the health check of a target group: as configured, else as the load
+// balancer told it. Whoever configures it knows better: an API may tell whole seconds
+// only.
 func (b *bench) health(group string) HealthCheck {
-	var known HealthCheck
+	var told, configured HealthCheck
+	for _, g := range b.obs.Groups {
+		if (g.TargetGroup == group || group == "") && g.Health.Known() {
+			told = g.Health
+		}
+	}
 	for _, balancer := range b.obs.Service.LoadBalancers {
 		for _, g := range balancer.TargetGroups {
-			if g.Name == group || group == "" {
-				known = g.Health
+			if (g.Name == group || group == "") && g.Health.Known() {
+				configured = g.Health
 			}
 		}
 	}
-	for _, g := range b.obs.Groups {
-		if (g.TargetGroup == group || group == "") && g.Health.Known() {
-			known = g.Health
-		}
+	if configured.Known() {
+		return configured
 	}
-	return known
+	return told
 }
 
 // slack is the health-check timeout, the ± around the moments of stop and return
