@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
@@ -81,11 +83,11 @@ func parseConfig(path string, body []byte, env environment) (*config, error) {
 	}
 	tree, err := parser.ParseBytes(body, 0)
 	if err != nil {
-		return nil, yamlProblem(path, err)
+		return nil, yamlProblem(path, tree, err)
 	}
 	var file configFile
 	if err := yaml.NewDecoder(strings.NewReader(string(body)), yaml.Strict()).Decode(&file); err != nil && !isEmpty(tree) {
-		return nil, yamlProblem(path, err)
+		return nil, yamlProblem(path, tree, err)
 	}
 	sum := sha256.Sum256(body)
 	c := &checker{file: path, dir: dir, tree: tree, env: env}
@@ -125,18 +127,70 @@ type serviceConfig struct {
 	steps           []steps.Config
 }
 
-// yamlProblem words an error of the YAML library with file and line.
-func yamlProblem(path string, err error) error {
-	var unknown *yaml.UnknownFieldError
-	if errors.As(err, &unknown) && unknown.Token != nil {
-		return fmt.Errorf("%s:%d: unknown key %q", path, unknown.Token.Position.Line, unknown.Token.Value)
-	}
+// yamlProblem words an error of the YAML library as one of ours: with the line, the
+// path where the tree has one, the value, and what is allowed.
+func yamlProblem(path string, tree *ast.File, err error) error {
 	var known yaml.Error
-	if errors.As(err, &known) && known.GetToken() != nil {
-		token := known.GetToken()
-		return fmt.Errorf("%s:%d: %q: %s", path, token.Position.Line, token.Value, known.GetMessage())
+	if !errors.As(err, &known) || known.GetToken() == nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	at := known.GetToken()
+	where := fmt.Sprintf("%s:%d", path, at.Position.Line)
+	if key := pathAt(tree, at.Position); key != "" {
+		where += ": " + key
+	}
+	var unknown *yaml.UnknownFieldError
+	var mistyped *yaml.TypeError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%s: unknown key %q", where, at.Value)
+	case errors.As(err, &mistyped) && mistyped.DstType != nil:
+		return fmt.Errorf("%s: %q cannot stand here; allowed: %s", where, at.Value, kindName(mistyped.DstType.Kind()))
+	}
+	return fmt.Errorf("%s: %q: %s", where, at.Value, known.GetMessage())
+}
+
+// kindName says what a value of a Go kind is in a file.
+func kindName(kind reflect.Kind) string {
+	switch kind {
+	case reflect.Int:
+		return "a whole number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Struct, reflect.Map:
+		return "a mapping of keys and values"
+	}
+	return "text"
+}
+
+// pathAt is the path of the key or value at a position, as [checker.wrong] writes it;
+// empty where there is none.
+func pathAt(tree *ast.File, at *token.Position) string {
+	if tree == nil {
+		return ""
+	}
+	found := &finder{at: at}
+	for _, doc := range tree.Docs {
+		if doc.Body != nil {
+			ast.Walk(found, doc.Body)
+		}
+	}
+	return strings.TrimPrefix(strings.TrimPrefix(found.path, "$"), ".")
+}
+
+type finder struct {
+	at   *token.Position
+	path string
+}
+
+// Visit implements ast.Visitor.
+func (f *finder) Visit(node ast.Node) ast.Visitor {
+	if t := node.GetToken(); t != nil && t.Position.Line == f.at.Line && t.Position.Column == f.at.Column && node.GetPath() != "" {
+		f.path = node.GetPath()
+	}
+	return f
 }
 
 func isEmpty(tree *ast.File) bool {

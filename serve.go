@@ -95,7 +95,7 @@ func addressOf(listener net.Listener) string {
 type console struct {
 	db      *store.DB
 	log     *slog.Logger
-	handler http.Handler
+	web     *web.Server
 	roster  *roster
 	watches []*watch
 }
@@ -110,14 +110,14 @@ func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger
 		}
 		c.watches = append(c.watches, w)
 	}
-	server, err := web.New(web.Config{
+	var err error
+	c.web, err = web.New(web.Config{
 		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password,
-		Collect: c.collect, Log: log, Judge: c.roster.judge,
+		Collect: c.collect, Log: log, Judge: c.roster.judge, Now: db.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the pages: %w", err)
 	}
-	c.handler = server.Handler()
 	return c, nil
 }
 
@@ -154,9 +154,8 @@ const (
 func (c *console) run(ctx context.Context, listener net.Listener, retention time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
 	server := &http.Server{
-		Handler: c.handler, ReadHeaderTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return ctx }, // ends the streams
-		ErrorLog:    slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
+		Handler: c.web.Handler(), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
 	}
 	group.Go(func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -166,6 +165,7 @@ func (c *console) run(ctx context.Context, listener net.Listener, retention time
 	})
 	group.Go(func() error {
 		<-ctx.Done()
+		c.web.Close()
 		waiting, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
 		defer cancel()
 		if err := server.Shutdown(waiting); err != nil {
