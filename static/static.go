@@ -96,3 +96,9 @@ func Text(name string) string {
 	}
 	return string(content)
 }
+
+// Content is an asset by its name in this folder, for a page that carries it
+// inside. An unknown name panics, as in [URL].
+func Content(name string) []byte {
+	return assets[strings.TrimPrefix(URL(name), Prefix)].content
+}
