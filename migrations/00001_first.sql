@@ -232,9 +232,9 @@ CREATE TABLE probe (
     target         TEXT NOT NULL,
     error          TEXT NOT NULL,
     out_of_service INTEGER NOT NULL CHECK (out_of_service IN (0, 1)),
-    PRIMARY KEY (collector_id, run, seq)
+    PRIMARY KEY (collector_id, sent_at, run, seq), -- in the order in which a window is read
+    UNIQUE (collector_id, run, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX probe_by_time ON probe (collector_id, sent_at);
 
 -- Probe requests as the application that handled them logged them.
 CREATE TABLE handled (

@@ -22,13 +22,16 @@ func (db *DB) Prune(ctx context.Context, before time.Time) error {
 	}
 	for _, service := range services {
 		err := db.write(ctx, service.Name, func(t *tx) error {
-			if err := t.keepWindows(before); err != nil {
+			gaps, err := t.gaps(before)
+			if err != nil {
 				return err
 			}
-			if err := t.sumServed(); err != nil {
-				return err
+			for _, gap := range gaps {
+				if err := t.sumServed(gap); err != nil {
+					return err
+				}
 			}
-			return t.deleteUnkept()
+			return t.deleteIn(gaps)
 		})
 		if err != nil {
 			return fmt.Errorf("prune service %s: %w", service.Name, err)
@@ -37,56 +40,36 @@ func (db *DB) Prune(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// keepWindows fills a temporary table with the stretches of time, from the beginning
-// to before, that no window covers.
-func (t *tx) keepWindows(before time.Time) error {
-	for _, query := range []string{
-		`CREATE TEMP TABLE IF NOT EXISTS unkept (lo INTEGER NOT NULL, hi INTEGER NOT NULL) STRICT`, // half-open
-		`DELETE FROM temp.unkept`,
-	} {
-		if _, err := t.sql.ExecContext(t.ctx, query); err != nil {
-			return err
-		}
-	}
+// gaps are the stretches of time before a moment that no window covers: half-open,
+// in microseconds, and whole rows of cells.
+func (t *tx) gaps(before time.Time) (gaps []span, err error) {
 	windows, err := rowsOf(t.ctx, t.sql, func(rows *sql.Rows, s *span) error { return rows.Scan(&s.from, &s.to) },
 		`SELECT window_from, window_to FROM deploy WHERE service_id = ? ORDER BY window_from`, t.id)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	start, end := int64(0), before.UnixMicro()
-	margin := pruneMargin.Microseconds()
-	insert := func(from, to int64) error {
-		if to = min(to, end); from >= to {
-			return nil
-		}
-		_, err := t.exec(`INSERT INTO temp.unkept VALUES (?, ?)`, from, to)
-		return err
-	}
-	for _, w := range windows {
-		if err := insert(start, w.from-margin); err != nil {
-			return err
+	end, margin := before.UnixMicro(), pruneMargin.Microseconds()
+	start := int64(0)
+	for _, w := range append(windows, span{end + margin, end + margin}) {
+		from, to := (start+bucketMicros-1)/bucketMicros*bucketMicros, min(w.from-margin, end)/bucketMicros*bucketMicros
+		if from < to {
+			gaps = append(gaps, span{from, to})
 		}
 		start = max(start, w.to+margin)
 	}
-	return insert(start, end)
+	return gaps, nil
 }
 
-// sumServed adds what cells are about to be deleted to the days.
-func (t *tx) sumServed() error {
-	rows, err := t.sql.QueryContext(t.ctx, `SELECT c.bucket, k.source, c.data FROM temp.unkept u
-		JOIN cells c ON c.service_id = ?1 AND c.bucket >= (u.lo + ?2 - 1) / ?2 AND c.bucket < u.hi / ?2
-		JOIN object o ON o.id = c.object_id JOIN collector k ON k.id = o.collector_id`, t.id, bucketMicros)
+// sumServed adds the cells of a gap to the record of days.
+func (t *tx) sumServed(gap span) error {
+	rows, err := t.sql.QueryContext(t.ctx, `SELECT c.bucket, k.source, c.data FROM cells c
+		JOIN object o ON o.id = c.object_id JOIN collector k ON k.id = o.collector_id
+		WHERE c.service_id = ? AND c.bucket >= ? AND c.bucket < ?`, t.id, gap.from/bucketMicros, gap.to/bucketMicros)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	type key struct {
-		day                   int64
-		source, group, target string
-		class                 analysis.Class
-	}
-	type served struct{ requests, failures int }
-	days := map[key]served{}
+	days := map[ServedDay]*ServedDay{} // by itself without counts
 	for rows.Next() {
 		var bucket int64
 		var source string
@@ -99,23 +82,73 @@ func (t *tx) sumServed() error {
 			return err
 		}
 		for i := range u.cells {
-			c := &u.cells[i]
-			at := key{c.Second / daySeconds, source, c.TargetGroup, c.Target, c.Class}
-			sum := days[at]
-			sum.requests += c.Count
-			if c.Outcome.Failure() {
-				sum.failures += c.Count
-			}
-			days[at] = sum
+			countServed(days, &u.cells[i])
 		}
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	for k, sum := range days {
+	for _, d := range days {
 		_, err := t.exec(`INSERT INTO served_day (service_id, day, source, target_group, target, class, requests, failures) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET requests = requests + excluded.requests, failures = failures + excluded.failures`,
-			t.id, k.day, k.source, k.group, k.target, string(k.class), sum.requests, sum.failures)
+			t.id, d.Day.Unix()/daySeconds, d.Source, d.TargetGroup, d.Target, string(d.Class), d.Requests, d.Failures)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func countServed(days map[ServedDay]*ServedDay, c *analysis.Cell) {
+	key := ServedDay{Day: seconds(c.Second - c.Second%daySeconds), Source: c.Source, TargetGroup: c.TargetGroup, Target: c.Target, Class: c.Class}
+	sum := days[key]
+	if sum == nil {
+		day := key
+		sum = &day
+		days[key] = sum
+	}
+	sum.Requests += c.Count
+	if c.Outcome.Failure() {
+		sum.Failures += c.Count
+	}
+}
+
+// deleteIn deletes what lies in the gaps, by index: most of the file is to stay.
+func (t *tx) deleteIn(gaps []span) error {
+	ids := func(query string) ([]int64, error) {
+		return rowsOf(t.ctx, t.sql, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) }, query, t.id)
+	}
+	collectors, err := ids(`SELECT id FROM collector WHERE service_id = ?`)
+	if err != nil {
+		return err
+	}
+	series, err := ids(`SELECT s.id FROM state_series s JOIN collector c ON c.id = s.collector_id WHERE c.service_id = ?`)
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		of    []int64
+		query string
+	}{
+		{[]int64{t.id}, `DELETE FROM request WHERE service_id = ?1 AND at >= ?2 AND at < ?3`},
+		{[]int64{t.id}, `DELETE FROM step WHERE service_id = ?1 AND at >= ?2 AND at < ?3 AND deploy = ''`},
+		{collectors, `DELETE FROM object WHERE collector_id = ?1 AND low >= ?2 AND low < ?3 AND high < ?3`}, // its rows go with it
+		{collectors, `DELETE FROM probe WHERE collector_id = ?1 AND sent_at >= ?2 AND sent_at < ?3`},
+		{collectors, `DELETE FROM handled WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`},
+		{collectors, `DELETE FROM rule_count WHERE collector_id = ?1 AND minute >= ?2 AND minute < ?3`},
+		{collectors, `DELETE FROM run WHERE collector_id = ?1 AND from_at >= ?2 AND from_at < ?3 AND to_at < ?3`},
+		{series, `DELETE FROM state WHERE series_id = ?1 AND at >= ?2 AND at < ?3`},
+	} {
+		for _, id := range part.of {
+			for _, gap := range gaps {
+				if _, err := t.exec(part.query, id, gap.from, gap.to); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for _, gap := range gaps {
+		_, err := t.exec(`DELETE FROM cells WHERE service_id = ? AND bucket >= ? AND bucket < ?`, t.id, gap.from/bucketMicros, gap.to/bucketMicros)
 		if err != nil {
 			return err
 		}
@@ -154,24 +187,3 @@ func (db *DB) ServedDays(ctx context.Context, service string, from, to time.Time
 const daySeconds = 86400
 
 const bucketMicros = bucketSeconds * 1_000_000
-
-func (t *tx) deleteUnkept() error {
-	const collectors = `collector_id IN (SELECT id FROM collector WHERE service_id = ?1)`
-	const unkept = ` IN (SELECT e.rowid FROM temp.unkept u JOIN `
-	for _, query := range []string{
-		`DELETE FROM cells WHERE rowid` + unkept + `cells e ON e.service_id = ?1 AND e.bucket >= (u.lo + 9999999) / 10000000 AND e.bucket < u.hi / 10000000)`,
-		`DELETE FROM request WHERE rowid` + unkept + `request e ON e.service_id = ?1 AND e.at >= u.lo AND e.at < u.hi)`,
-		`DELETE FROM object WHERE rowid` + unkept + `object e ON e.low >= u.lo AND e.high < u.hi WHERE e.` + collectors + `)`,
-		`DELETE FROM probe WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE sent_at >= u.lo AND sent_at < u.hi)`,
-		`DELETE FROM handled WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.lo AND at < u.hi)`,
-		`DELETE FROM rule_count WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE minute >= u.lo AND minute < u.hi)`,
-		`DELETE FROM run WHERE ` + collectors + ` AND EXISTS (SELECT 1 FROM temp.unkept u WHERE from_at >= u.lo AND to_at < u.hi)`,
-		`DELETE FROM state WHERE series_id IN (SELECT id FROM state_series WHERE ` + collectors + `) AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.lo AND at < u.hi)`,
-		`DELETE FROM step WHERE service_id = ?1 AND deploy = '' AND EXISTS (SELECT 1 FROM temp.unkept u WHERE at >= u.lo AND at < u.hi)`,
-	} {
-		if _, err := t.sql.ExecContext(t.ctx, query, t.id); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -121,9 +121,9 @@ CREATE TABLE probe (
     target         TEXT NOT NULL,
     error          TEXT NOT NULL,
     out_of_service INTEGER NOT NULL CHECK (out_of_service IN (0, 1)),
-    PRIMARY KEY (collector_id, run, seq)
+    PRIMARY KEY (collector_id, sent_at, run, seq), -- in the order in which a window is read
+    UNIQUE (collector_id, run, seq)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX probe_by_time ON probe (collector_id, sent_at);
 CREATE TABLE request (
     service_id    INTEGER NOT NULL REFERENCES service (id),
     at            INTEGER NOT NULL, -- a failure's end, else the second in which it started
