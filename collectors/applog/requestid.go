@@ -11,11 +11,12 @@ import (
 	"gapless/analysis"
 )
 
-// idPattern finds a request id in a line.
+// idPattern finds a request id in a line. It is not safe for concurrent use.
 type idPattern struct {
 	match              *regexp.Regexp
-	literal            []byte // every match begins so, and match is anchored there; empty where nothing is known
-	id, status, target int    // groups; -1 where there is none
+	fast               *sequence // matches the same; nil where the pattern is not of that form
+	groups             []int     // of the last match of fast
+	id, status, target int       // groups; -1 where there is none
 }
 
 // compileID compiles a pattern. An empty one matches nothing and is nil.
@@ -31,13 +32,8 @@ func compileID(pattern string) (*idPattern, error) {
 	if p.id < 0 {
 		return nil, fmt.Errorf("%q has no group (?P<id>…)", pattern)
 	}
-	// Where every match begins with the same text, that text is looked for first,
-	// and the pattern is tried there only. Anchored, most patterns need no
-	// backtracking, which is several times as fast.
-	if prefix, _ := re.LiteralPrefix(); prefix != "" {
-		if anchored, err := regexp.Compile(`\A(?:` + pattern + `)`); err == nil {
-			p.literal, p.match = []byte(prefix), anchored
-		}
+	if p.fast = newSequence(pattern); p.fast != nil {
+		p.groups = make([]int, p.fast.groups)
 	}
 	return p, nil
 }
@@ -55,7 +51,7 @@ func (p *idPattern) find(line []byte) (f found, ok bool) {
 	if p == nil {
 		return f, false
 	}
-	m := p.submatches(&line)
+	m := p.submatches(line)
 	if m == nil || m[2*p.id] < 0 {
 		return f, false
 	}
@@ -81,23 +77,17 @@ func (p *idPattern) find(line []byte) (f found, ok bool) {
 	return f, true
 }
 
-// submatches finds the first match and cuts line so that it is where the indices
-// count from.
-func (p *idPattern) submatches(line *[]byte) []int {
-	if len(p.literal) == 0 {
-		return p.match.FindSubmatchIndex(*line)
+// submatches are the indices of the first match and its groups; nil where there is
+// none. They are good until the next call: a pattern belongs to one reader, which
+// reads one line at a time.
+func (p *idPattern) submatches(line []byte) []int {
+	if p.fast == nil {
+		return p.match.FindSubmatchIndex(line)
 	}
-	for rest := *line; ; rest = rest[1:] {
-		at := bytes.Index(rest, p.literal)
-		if at < 0 {
-			return nil
-		}
-		rest = rest[at:]
-		if m := p.match.FindSubmatchIndex(rest); m != nil {
-			*line = rest
-			return m
-		}
+	if !p.fast.match(line, p.groups) {
+		return nil
 	}
+	return p.groups
 }
 
 // mayBeOurs is a cheap look at an id before it is taken apart: ours are short and

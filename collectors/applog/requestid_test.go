@@ -2,7 +2,7 @@ package applog
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"testing"
 	"time"
 )
@@ -37,24 +37,51 @@ func TestFind(t *testing.T) {
 // The shortcut must find what the plain pattern finds.
 func FuzzFind(f *testing.F) {
 	f.Add("rid=a rid=r1-000042 status=200")
-	f.Add("rid=rid=r1-1 status=2 rid=x status=3")
-	plain := regexp.MustCompile(answered)
-	p, err := compileID(answered)
-	if err != nil {
-		f.Fatal(err)
+	f.Add("rid=rid=r1-1 status=2 rid=x status=3\xff")
+	f.Add("[\u3042-000001] api-2 [r1-000042] 200")
+	var patterns []*idPattern
+	for _, pattern := range []string{answered, received, `\[(?P<id>[^\]]+)\] (?P<status>[0-9]+)`, `d=(?P<id>[\w-]+)(?P<target> s)`} {
+		p, err := compileID(pattern)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if p.fast == nil {
+			f.Fatalf("%s has no shortcut", pattern)
+		}
+		patterns = append(patterns, p)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		m := plain.FindStringSubmatchIndex(line)
-		rest := []byte(line)
-		got := p.submatches(&rest)
-		if (m == nil) != (got == nil) {
-			t.Fatalf("plain %v, shortcut %v", m, got)
+		for _, p := range patterns {
+			plain, fast := p.match.FindStringSubmatchIndex(line), p.submatches([]byte(line))
+			if !slices.Equal(plain, fast) {
+				t.Errorf("%s in %q: plain %v, shortcut %v", p.match, line, plain, fast)
+			}
+			p.find([]byte(line))
 		}
-		if m != nil && line[m[0]:m[1]] != string(rest[got[0]:got[1]]) {
-			t.Fatalf("plain %q, shortcut %q", line[m[0]:m[1]], rest[got[0]:got[1]])
-		}
-		p.find([]byte(line))
 	})
+}
+
+func TestNoShortcut(t *testing.T) {
+	for _, pattern := range []string{
+		`(?P<id>\S+) status`,    // begins with a run
+		`rid=(?P<id>\S+)x`,      // the run could take the x
+		`rid=(?P<id>\S+)\d+`,    // two runs
+		`(?i)rid=(?P<id>\S+) x`, // letters in either case
+		`rid=(?P<id>[^é]+)é`,    // a character of several bytes in a class
+		`rid=(?P<id>\S+?) x`,    // not greedy
+		`rid=(?P<id>\S*) x`,     // may be empty
+		`^rid=(?P<id>\S+) x`,
+		`rid=(?P<id>\S+) x|y`,
+		`\brid=(?P<id>\S+) x`,
+	} {
+		p, err := compileID(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.fast != nil {
+			t.Errorf("%s has a shortcut", pattern)
+		}
+	}
 }
 
 func TestLineTime(t *testing.T) {
