@@ -52,6 +52,7 @@ type exchange struct {
 	userAgent, host                       string
 	trace, connTrace                      string
 	labID, requestID                      string
+	outOfService                          bool // the target's answer to a health check that asks to be taken out
 }
 
 type readerOf struct{ *bufio.Reader }
@@ -195,6 +196,7 @@ func (b *balancer) forward(r *http.Request, body []byte, x *exchange) *answer {
 		x.targetTime = a.first.Sub(connected).Seconds()
 		x.responseTime = ended.Sub(a.first).Seconds()
 		x.targetStatus = a.status
+		x.outOfService = x.path == healthPath && string(a.body) == outOfService
 		return a
 	case r.Context().Err() != nil:
 		return made(statusClientClosed)

@@ -151,6 +151,55 @@ func TestScenariosHaveExpectations(t *testing.T) {
 	}
 }
 
+func TestMemoryTellsWhoseRequestItWasAndHowItEnded(t *testing.T) {
+	m := &memory{names: map[string]string{"127.0.0.1:40001": "api-1"}, users: map[string]userSide{}}
+	start := time.Date(2026, 10, 14, 6, 0, 0, 0, time.UTC)
+	for _, x := range []exchange{
+		{labID: "user-000001", target: "127.0.0.1:40001", status: 200, targetStatus: 200},
+		{userAgent: "gapless-probe/0.1 r1-000042", requestID: "r1-000042", target: "127.0.0.1:40001", status: 502},
+		{userAgent: "gapless-health/0.1 r2-000007", path: healthPath, target: "127.0.0.1:40001", status: 503, targetStatus: 503, outOfService: true},
+		{userAgent: "gapless-health/0.1 r2-000008", path: healthPath, status: 503},
+		{userAgent: "curl/8.19", path: healthPath, target: "127.0.0.1:40001", status: 200, targetStatus: 200},
+		{userAgent: "curl/8.19", path: "/", target: "127.0.0.1:1", status: 404, targetStatus: 404},
+	} {
+		x.start, x.end = start, start.Add(time.Millisecond)
+		m.balancerSaw(x)
+	}
+	m.userSaw("user-000001", userSide{UserView: UserView{Sent: start, Status: 200, Outcome: analysis.OutcomeBadBody}})
+	m.userSaw("user-000002", userSide{UserView: UserView{Sent: start, Outcome: analysis.OutcomeConnectionError}, method: "GET"})
+	var got []string
+	for _, r := range m.truth() {
+		user := ""
+		if r.User != nil {
+			user = string(r.User.Outcome)
+		}
+		got = append(got, strings.Join([]string{string(r.Class), string(r.Outcome), r.Target, r.ServedBy(), r.Run, jsonOf(r.Seq), user}, " "))
+	}
+	want := []string{
+		"user ok api-1 api-1  0 bad_body",
+		"probe lb_5xx api-1  r1 42 ",
+		"health drain_503 api-1 api-1 r2 7 ",
+		"health lb_5xx   r2 8 ",
+		"health ok api-1 api-1  0 ",
+		"user client_error 127.0.0.1:1 127.0.0.1:1  0 ",
+		"user connection_error    0 connection_error", // never reached the balancer
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	var text strings.Builder
+	if err := (Truth{Requests: m.truth()}).WriteNDJSON(&text); err != nil {
+		t.Fatal(err)
+	}
+	first, rest, _ := strings.Cut(text.String(), "\n")
+	const line = `{"class":"user","id":"user-000001","start":"2026-10-14T06:00:00.000000Z","end":"2026-10-14T06:00:00.001000Z","method":"","path":"","user_agent":"",` +
+		`"status":200,"target_status":200,"target":"api-1","served_by":"api-1","outcome":"ok",` +
+		`"user":{"sent":"2026-10-14T06:00:00.000000Z","done":null,"status":200,"outcome":"bad_body","error":null}}`
+	if first != line || strings.Count(rest, "\n") != len(want)-1 {
+		t.Errorf("first of %d lines\n%s\nwant the first of %d\n%s", strings.Count(rest, "\n")+1, first, len(want), line)
+	}
+}
+
 func TestTruthCountsAsAReportDoes(t *testing.T) {
 	base := time.Date(2026, 10, 14, 6, 0, 0, 0, time.UTC)
 	at := func(ms int) time.Time { return base.Add(time.Duration(ms) * time.Millisecond) }
@@ -161,11 +210,15 @@ func TestTruthCountsAsAReportDoes(t *testing.T) {
 		{Class: analysis.ClassUser, Start: at(1900), End: at(2100), Outcome: analysis.OutcomeLB5xx, Target: "b"},        // ends outside
 		{Class: analysis.ClassUser, Start: at(1100), End: at(1200), Outcome: analysis.OutcomeClientAbort, Target: "b"},  // no failure
 		{Class: analysis.ClassProbe, Start: at(1100), End: at(1200), Outcome: analysis.OutcomeOK, Target: "a"},          // another class
+		{Class: analysis.ClassProbe, Start: at(999), End: at(1200), Outcome: analysis.OutcomeOK, Target: "a"},           // by its exact start
 		{Class: analysis.ClassUser, Outcome: analysis.OutcomeConnectionError, User: &UserView{Sent: at(1100)}, ID: "u"}, // never arrived
 	}}
 	tally := truth.Tally(at(1000), at(2000), analysis.ClassUser)
 	if tally.Requests != 3 || tally.Failures != 1 || tally.ServedBy["a"] != 1 || tally.SentTo["b"] != 2 {
 		t.Errorf("tally %+v; want 3 requests, 1 failure, 1 served by a, 2 sent to b", tally)
+	}
+	if requests, _ := truth.Counts(at(1000), at(2000), analysis.ClassProbe); requests != 1 {
+		t.Errorf("%d probe requests, want 1", requests)
 	}
 }
 
@@ -210,7 +263,7 @@ func runScaled(t *testing.T, name string, interval time.Duration) (*Lab, *record
 	scaled := *find(name)
 	scaled.health.Interval, scaled.health.Timeout = interval, min(scaled.health.Timeout, interval*2/3)
 	scaled.window.Baseline, scaled.window.Tail = 0, time.Second
-	scaled.boot, scaled.restartDelay = 200*time.Millisecond, 200*time.Millisecond
+	scaled.boot, scaled.restartDelay = 200*time.Millisecond, interval*2/5 // together less than one interval
 	l, err := startScenario(t.Context(), &scaled, Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

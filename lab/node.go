@@ -144,9 +144,16 @@ type reply struct {
 	body   []byte
 }
 
+func (r reply) write(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(r.body)))
+	w.WriteHeader(r.status)
+	_, _ = w.Write(r.body)
+}
+
 func (n *node) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/actuator/health", n.health)
+	mux.HandleFunc(healthPath, n.checked)
 	mux.Handle("GET /v1/stores/{id}", n.logged(n.getStore))
 	mux.Handle("GET /v1/stores/{id}/menus", n.logged(getMenus))
 	mux.Handle("GET /v1/orders/{id}", n.logged(getOrder))
@@ -157,16 +164,26 @@ func (n *node) routes() http.Handler {
 	return mux
 }
 
-// health answers as Actuator does, which maps OUT_OF_SERVICE to 503.
-func (n *node) health(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "application/vnd.spring-boot.actuator.v3+json")
-	if marked, err := os.Stat(n.marker); err == nil && time.Since(marked.ModTime()) < markerLife {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, `{"status":"OUT_OF_SERVICE"}`)
+// checked answers a health check. The balancer's own carry no request id and are
+// not worth a log line; the samples that somebody sends through it do, and are.
+func (n *node) checked(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("X-Request-Id") != "" {
+		n.logged(n.health).ServeHTTP(w, r)
 		return
 	}
-	_, _ = io.WriteString(w, `{"status":"UP"}`)
+	n.health(r).write(w)
 }
+
+// health answers as Actuator does, which maps OUT_OF_SERVICE to 503.
+func (n *node) health(*http.Request) reply {
+	if marked, err := os.Stat(n.marker); err == nil && time.Since(marked.ModTime()) < markerLife {
+		return reply{http.StatusServiceUnavailable, []byte(outOfService)}
+	}
+	return reply{http.StatusOK, []byte(`{"status":"UP"}`)}
+}
+
+// outOfService is the body of a health answer that asks to be taken out.
+const outOfService = `{"status":"OUT_OF_SERVICE"}`
 
 // logged writes the line "received" when a request comes and the line with its
 // status before its answer goes out, both with the request's id.
@@ -183,10 +200,7 @@ func (n *node) logged(handle func(*http.Request) reply) http.Handler {
 		n.say(thread, "com.example.orders.web.RequestLog", "rid="+id+" received "+what)
 		answer := handle(r)
 		n.say(thread, "com.example.orders.web.RequestLog", fmt.Sprintf("rid=%s status=%d %s %dms", id, answer.status, what, time.Since(began).Milliseconds()))
-		w.Header().Set("Content-Type", "application/json")
-		w.Header().Set("Content-Length", strconv.Itoa(len(answer.body)))
-		w.WriteHeader(answer.status)
-		_, _ = w.Write(answer.body)
+		answer.write(w)
 	})
 }
 

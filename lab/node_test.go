@@ -117,10 +117,20 @@ func TestNodeLogsRequestIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	response.Body.Close()
+	request.URL.Path = healthPath
+	if response, err = http.DefaultClient.Do(request); err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
 	wantLines(t, node.logPath, []string{
 		`INFO \d+ --- \[orders-api\] \[.{15}\] com\.example\.orders\.web\.RequestLog {7} : rid=r1-000042_forged_status=500 received GET /v1/stores/17\n`,
 		` : rid=r1-000042_forged_status=500 status=200 GET /v1/stores/17 \d+ms\n`,
+		` : rid=r1-000042_forged_status=500 status=200 GET /actuator/health \d+ms\n`,
 	})
+	text, _ := os.ReadFile(node.logPath)
+	if n := strings.Count(string(text), "/actuator/health"); n != 2 {
+		t.Errorf("%d lines about health, want two: checks without an id are not logged", n)
+	}
 }
 
 func TestGracefulStopFinishesRequestsInFlight(t *testing.T) {

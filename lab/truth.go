@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -63,8 +64,9 @@ type Tally struct {
 
 // Counts are the requests of a class in a half-open span, and how many failed, by
 // the balancer's answer: a failure belongs where it ended, any other request where
-// the second of its start began, as a report counts what it reads in an access log.
-// For probes that is how they arrived; what their sender saw is its own.
+// it started, as a report counts: what it reads in an access log by the second of
+// the start, probes and health samples by the exact time. Of these the balancer
+// knows when and how they arrived, not what their sender saw.
 func (t Truth) Counts(from, to time.Time, class analysis.Class) (requests, failures int) {
 	tally := t.Tally(from, to, class)
 	return tally.Requests, tally.Failures
@@ -78,7 +80,10 @@ func (t Truth) Tally(from, to time.Time, class analysis.Class) Tally {
 		if r.Class != class || r.End.IsZero() {
 			continue
 		}
-		at := r.Start.Truncate(time.Second)
+		at := r.Start
+		if class == analysis.ClassUser || class == analysis.ClassTool {
+			at = at.Truncate(time.Second)
+		}
 		if r.Outcome.Failure() {
 			at = r.End
 		}
@@ -181,6 +186,9 @@ func (m *memory) balancerSaw(x exchange) {
 	}
 	if r.Target == "" {
 		r.Target = x.target
+	}
+	if x.outOfService && x.targetStatus == http.StatusServiceUnavailable {
+		r.Outcome = analysis.OutcomeDrain503
 	}
 	if x.labID != "" {
 		r.ID = x.labID
