@@ -3,11 +3,13 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // clocks bounds the offset of every application's and access log's clock against
 // the prober's: the server's moment of a request lies between send and receive, so
-// (its clock − the prober's) lies in [at − done, at − sent]. The bounds of all
+// (its clock − the prober's) lies in [at − done, at − sent], where a log that cuts its
+// times to milliseconds says of "at" only that it lies within one. The bounds of all
 // matched requests are intersected per minute; the report gives the intersection of
 // the whole window, or, where that is empty because clocks drifted, their hull.
 func (b *bench) clocks() []ClockOffset {
@@ -32,9 +34,11 @@ func (b *bench) clocks() []ClockOffset {
 		}
 		perMinute[m] = Interval{max(bound.From, low), min(bound.To, high)}
 	}
+	resolution := resolutions(b.obs.Handled)
 	for _, h := range b.obs.Handled {
 		if p := sent[probeID{h.Run, h.Seq}]; p != nil {
-			narrow(h.Source, p, milliseconds(h.At.Sub(p.Done)), milliseconds(h.At.Sub(p.Sent)))
+			latest := h.At.Add(resolution[h.Source])
+			narrow(h.Source, p, milliseconds(h.At.Sub(p.Done)), milliseconds(latest.Sub(p.Sent)))
 		}
 	}
 	for id, r := range b.logged {
@@ -74,4 +78,23 @@ func (b *bench) clocks() []ClockOffset {
 		}
 	}
 	return offsets
+}
+
+// resolutions tells, by source, to what a log's times are cut: a second or a
+// millisecond where no time has anything finer, else nothing.
+func resolutions(handled []HandledRequest) map[string]time.Duration {
+	finest := map[string]time.Duration{}
+	for _, h := range handled {
+		own := time.Duration(0)
+		switch nanoseconds := time.Duration(h.At.Nanosecond()); {
+		case nanoseconds == 0:
+			own = time.Second
+		case nanoseconds%time.Millisecond == 0:
+			own = time.Millisecond
+		}
+		if known, ok := finest[h.Source]; !ok || own < known {
+			finest[h.Source] = own
+		}
+	}
+	return finest
 }
