@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"gapless/analysis"
@@ -133,6 +134,9 @@ func TestRotationLosesNothing(t *testing.T) {
 		want   []int
 	}{
 		{"truncated", func(t *testing.T, path string) { put(t, path, line(100)+"\n") }, []int{100}},
+		{"cut back to its first lines", func(t *testing.T, path string) {
+			put(t, path, strings.Join(long[:15], "\n")+"\n"+line(100)+"\n")
+		}, append(numbers(1, 16), 100)},
 		{"renamed and begun anew", func(t *testing.T, path string) {
 			appendTo(t, path, line(90)+"\n")
 			rename(t, path, path+".1")
@@ -179,6 +183,110 @@ func TestRotationLosesNothing(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Only the last batch of a pass says that the span was read.
+func TestOneRunCoversAPass(t *testing.T) {
+	path := write(t, "app-1.log", line(1))
+	put(t, filepath.Join(filepath.Dir(path), "app-2.log"), line(2)+"\n")
+	sink := &sink{}
+	r := open(t, Config{URL: filepath.Dir(path) + "/app-*.log", LogMatch: answered}, sink)
+	if err := r.Collect(t.Context(), from, to); err != nil {
+		t.Fatal(err)
+	}
+	if len(sink.runs) != 2 || sink.runs[0].To != from || sink.runs[1].To != to || !sink.runs[1].At.After(sink.runs[0].At) {
+		t.Errorf("runs %+v", sink.runs)
+	}
+}
+
+// A line without a time happened when the line before it did.
+func TestLinesWithoutTime(t *testing.T) {
+	path := write(t, "app.log", line(1), spring("06:25:07.500", "something"), spring("06:25:09.500", "worse"), "\tat rid=r1-000002 status=500")
+	sink := &sink{}
+	r := open(t, Config{URL: path, LogMatch: answered}, sink)
+	r.look(t.Context(), true)
+	appendTo(t, path, spring("06:25:11.000", "a")+"\n"+spring("06:25:12.000", "b")+"\n")
+	r.look(t.Context(), true)
+	appendTo(t, path, "\tat rid=r1-000003 status=500\n")
+	r = open(t, Config{URL: path, LogMatch: answered}, sink)
+	r.look(t.Context(), true)
+	var at []string
+	for _, h := range sink.handled {
+		at = append(at, h.At.Format("05.0"))
+	}
+	equal(t, "seconds", at, []string{"01.0", "09.5", "12.0"})
+	equal(t, "sequence numbers", sink.seqs(), []int{1, 2, 3})
+	if n := sink.totals()[RuleAnswered]; n != [2]int{7, 3} {
+		t.Errorf("%v lines counted and matched", n)
+	}
+}
+
+// A line over the bound is skipped to its end, in however many pieces it comes.
+func TestLongLine(t *testing.T) {
+	path := write(t, "app.log", line(1))
+	sink := &sink{}
+	cfg := Config{URL: path, LogMatch: answered}
+	open(t, cfg, sink).look(t.Context(), true)
+	appendTo(t, path, strings.Repeat("x", 2*maxLine))
+	open(t, cfg, sink).look(t.Context(), true)
+	appendTo(t, path, strings.Repeat("x", 2*maxLine)+" "+line(2))
+	open(t, cfg, sink).look(t.Context(), true)
+	appendTo(t, path, " "+line(3)+"\n"+line(4)+"\n")
+	open(t, cfg, sink).look(t.Context(), true)
+	equal(t, "sequence numbers", sink.seqs(), []int{1, 4})
+	bad := 0
+	for _, run := range sink.runs {
+		if run.Code == "bad_reply" {
+			bad++
+		}
+	}
+	if bad != 1 {
+		t.Errorf("%d runs say that a line was skipped", bad)
+	}
+}
+
+// Run reads until it is stopped, and what came last too.
+func TestRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := write(t, "app.log", line(1))
+		sink := &sink{}
+		r := open(t, Config{URL: path, LogMatch: answered}, sink)
+		begun := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(30500 * time.Millisecond)
+		appendTo(t, path, line(2)+"\n")
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		equal(t, "sequence numbers", sink.seqs(), []int{1, 2})
+		at := begun
+		for _, run := range sink.runs {
+			if run.Code != "" || !run.From.Equal(at) {
+				t.Errorf("run %+v does not go on at %v", run, at)
+			}
+			at = run.To
+		}
+		if !at.Equal(time.Now()) || len(sink.runs) > 10 {
+			t.Errorf("%d runs end at %v, want %v", len(sink.runs), at, time.Now())
+		}
+	})
+}
+
+// A file that is replaced before anything of it was read is not forgotten either.
+func TestReplacedBeforeAnythingWasRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.log")
+	put(t, path, "")
+	sink := &sink{}
+	r := open(t, Config{URL: path, LogMatch: answered}, sink)
+	r.look(t.Context(), true)
+	appendTo(t, path, line(1)+"\n")
+	rename(t, path, path+".1")
+	put(t, path, line(2)+"\n")
+	r.look(t.Context(), true)
+	equal(t, "sequence numbers", sink.seqs(), []int{1, 2})
 }
 
 func TestMissingFileIsAStoredRun(t *testing.T) {
