@@ -255,9 +255,6 @@ func unpack(r io.Reader) (content io.Reader, release func(), err error) {
 	z := gzipReaders.Get().(*gzip.Reader)
 	if err := z.Reset(source); err != nil {
 		gzipReaders.Put(z)
-		if errors.Is(err, io.EOF) {
-			err = io.ErrUnexpectedEOF
-		}
 		return nil, giveBack, err
 	}
 	return z, func() {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/klauspost/compress/gzip"
+
 	"gapless/analysis"
 )
 
@@ -90,6 +92,17 @@ func TestGzipCutAtEveryByte(t *testing.T) {
 	}
 	if b := rollUp(t, rules, nil); b.Partial || b.Object.Lines != 0 {
 		t.Errorf("no bytes at all: partial %v, %d lines", b.Partial, b.Object.Lines)
+	}
+	var named bytes.Buffer
+	z := gzip.NewWriter(&named)
+	z.Name, z.Comment, z.Extra = "a.log", "of the lab", []byte("extra")
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for cut := 1; cut < named.Len(); cut++ {
+		if b := rollUp(t, rules, named.Bytes()[:cut]); !b.Partial || b.Error != "" {
+			t.Errorf("long header cut at byte %d: partial %v, error %q", cut, b.Partial, b.Error)
+		}
 	}
 	trailer := rollUp(t, rules, packed[:len(packed)-1])
 	if trailer.Understood != 12 {

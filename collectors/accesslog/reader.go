@@ -142,7 +142,7 @@ func (r *Reader) pass(ctx context.Context, from, to, newFrom time.Time, progress
 	if err != nil {
 		return r.failed(ctx, newFrom, to, time.Time{}, err)
 	}
-	total := pass{reader: r, total: len(todo), progress: progress}
+	total := pass{reader: r, total: len(todo), progress: progress, spanFrom: from, spanTo: to}
 	group, work := errgroup.WithContext(ctx)
 	group.SetLimit(r.cfg.Parallel)
 	if progress != nil {
@@ -160,7 +160,7 @@ func (r *Reader) pass(ctx context.Context, from, to, newFrom time.Time, progress
 	}
 	if total.failed > 0 {
 		err := fmt.Errorf("%d of %d objects could not be read, first %w", total.failed, len(todo), total.failure)
-		return r.failed(ctx, later(total.from, from), earlier(total.to, to), run.At, err)
+		return r.failed(ctx, total.from, total.to, run.At, err)
 	}
 	return nil
 }
@@ -260,6 +260,8 @@ type pass struct {
 	total    int
 	progress func(done, total int, bytes int64)
 
+	spanFrom, spanTo time.Time // what the pass was asked for
+
 	mu       sync.Mutex
 	done     int
 	bytes    int64
@@ -292,11 +294,8 @@ func (p *pass) object(ctx context.Context, c candidate) error {
 	p.rows += batch.Understood
 	if failure != nil {
 		from, to := batch.From, batch.To
-		if from.IsZero() {
-			from = time.Unix(0, 0).UTC()
-		}
-		if to.IsZero() {
-			to = r.cfg.Now()
+		if from.IsZero() { // its name does not say what it should hold
+			from, to = p.spanFrom, p.spanTo
 		}
 		if p.failed == 0 || from.Before(p.from) {
 			p.from = from

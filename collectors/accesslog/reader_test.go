@@ -205,7 +205,7 @@ func TestUnreadableObject(t *testing.T) {
 	writeObject(t, root, good, compress([]byte(logLine{}.String())))
 	writeObject(t, root, bad, compress([]byte(logLine{}.String())))
 	sink := &memory{}
-	r := newReader(t, "file://"+root, sink)
+	r := newReader(t, "file://"+root, sink, func(c *Config) { c.Now = func() time.Time { return testTo } })
 	r.place = unreadable{r.place, bad}
 	err := r.Collect(t.Context(), testFrom, testTo, nil)
 	if err == nil || !strings.Contains(err.Error(), "1 of 2 objects") {
