@@ -2,6 +2,7 @@ package targethealth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -11,6 +12,7 @@ import (
 
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/aws/smithy-go"
 
 	"gapless/analysis"
 )
@@ -164,10 +166,23 @@ func (p *Poller) target(t *types.TargetDescription) string {
 	return name
 }
 
-// text is an error as a record may hold it.
+// longestText bounds an error's text, in bytes.
+const longestText = 500
+
+// text is an error as a run holds it. What the API itself answered is told without
+// the request's id, so that the same failure has the same words each time.
 func text(err error) string {
 	if err == nil {
 		return ""
 	}
-	return strings.ToValidUTF8(err.Error(), "\uFFFD")
+	told := err.Error()
+	var operation *smithy.OperationError
+	var api smithy.APIError
+	if errors.As(err, &operation) && errors.As(err, &api) {
+		told = fmt.Sprintf("%s: %s: %s", operation.Operation(), api.ErrorCode(), api.ErrorMessage())
+	}
+	if told = strings.ToValidUTF8(told, "\uFFFD"); len(told) > longestText {
+		told = strings.ToValidUTF8(told[:longestText], "") + "…"
+	}
+	return told
 }

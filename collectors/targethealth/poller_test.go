@@ -90,10 +90,11 @@ func TestFailuresHaveCodes(t *testing.T) {
 		text   string
 	}{
 		{"no targets", 200, noTargets, "", 0, ""},
-		{"throttled", 400, fmt.Sprintf(failure, "Throttling", "Rate exceeded"), "throttled", 0, "Rate exceeded"},
+		{"throttled", 400, fmt.Sprintf(failure, "Throttling", "Rate exceeded"), "throttled", 0, "DescribeTargetHealth: Throttling: Rate exceeded"},
 		{"throttled without a body", 429, "", "throttled", 0, "429"},
 		{"forbidden", 403, fmt.Sprintf(failure, "AccessDenied", "not authorized to perform DescribeTargetHealth"), "forbidden", 0, "not authorized"},
 		{"forbidden by a proxy", 403, "<html>Forbidden", "forbidden", 0, "403"},
+		{"long and hostile text", 400, fmt.Sprintf(failure, "Odd", strings.Repeat("&lt;script&gt;", 500)), "error", 0, "DescribeTargetHealth: Odd: <script>"},
 		{"signature", 403, fmt.Sprintf(failure, "SignatureDoesNotMatch", "x"), "forbidden", 0, ""},
 		{"no such group", 400, fmt.Sprintf(failure, "TargetGroupNotFound", "One or more target groups not found"), "not_found", 0, "not found"},
 		{"unavailable", 500, fmt.Sprintf(failure, "HealthUnavailable", "try later"), "error", 0, "try later"},
@@ -117,6 +118,9 @@ func TestFailuresHaveCodes(t *testing.T) {
 			run := sink.runs[0]
 			if run.Code != test.code || !strings.Contains(run.Error, test.text) || (run.Error == "") != (test.code == "") {
 				t.Errorf("code %q, error %q; want %q with %q", run.Code, run.Error, test.code, test.text)
+			}
+			if len(run.Error) > 600 || strings.Contains(run.Error, "f74c9e2c") {
+				t.Errorf("error %q is too long or has the request's id", run.Error)
 			}
 			if calls != 1 || len(sink.samples) != 0 {
 				t.Errorf("%d calls, %d samples", calls, len(sink.samples))
