@@ -73,7 +73,8 @@ func (s *sealer) seal(ctx context.Context, deploy analysis.Deploy) error {
 }
 
 // saveRevision judges observations and keeps the report as the deploy's next
-// revision. It returns the report as it was kept.
+// revision, or lets the latest one stand where the new evidence changes nothing that
+// it said. It returns the report as it was kept.
 func saveRevision(ctx context.Context, db *store.DB, o analysis.Observations, judge func(analysis.Observations) analysis.Report) (*analysis.Report, error) {
 	latest, err := db.LatestRevision(ctx, o.Deploy.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -87,9 +88,15 @@ func saveRevision(ctx context.Context, db *store.DB, o analysis.Observations, ju
 		if err := json.Unmarshal(latest.Report, &before); err != nil {
 			return nil, fmt.Errorf("read revision %d: %w", latest.Number, err)
 		}
+		changes := changesBetween(&before, &report)
+		if len(changes) == 0 && latest.State == analysis.WindowSealed {
+			if err := db.ConfirmRevision(ctx, o.Deploy.ID, latest.Number, o.Change); err != nil {
+				return nil, err
+			}
+			return &before, nil
+		}
 		previous := fmt.Sprint(latest.Number)
-		report.Provenance.Previous = &previous
-		report.Provenance.Changes = changesBetween(&before, &report)
+		report.Provenance.Previous, report.Provenance.Changes = &previous, changes
 	}
 	body, err := json.Marshal(&report)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"gapless/analysis"
 	"gapless/store"
 	"gapless/web"
 )
@@ -113,7 +115,7 @@ func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger
 	var err error
 	c.web, err = web.New(web.Config{
 		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password,
-		Collect: c.collect, Log: log, Judge: c.roster.judge, Now: db.Now,
+		Collect: c.collect, Log: log, Judge: c.judge, Now: db.Now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the pages: %w", err)
@@ -141,6 +143,26 @@ func (c *console) collect(ctx context.Context, service string, from, to time.Tim
 		return err
 	}
 	return w.collect(ctx, from, to, progress)
+}
+
+// judge judges for pages and API. A window that was sealed more than once also says
+// what its latest revision changed.
+func (c *console) judge(o analysis.Observations) analysis.Report {
+	report := c.roster.judge(o)
+	if o.SealedAt.IsZero() || o.Revision < 2 {
+		return report
+	}
+	revision, err := c.db.LatestRevision(context.Background(), o.Deploy.ID)
+	var sealed analysis.Report
+	if err == nil {
+		err = json.Unmarshal(revision.Report, &sealed)
+	}
+	if err != nil {
+		c.log.Error("read the latest revision", "deploy", o.Deploy.ID, "error", err)
+		return report
+	}
+	report.Provenance.Previous, report.Provenance.Changes = sealed.Provenance.Previous, sealed.Provenance.Changes
+	return report
 }
 
 const (

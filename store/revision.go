@@ -59,6 +59,22 @@ func (db *DB) SaveRevision(ctx context.Context, r Revision) (number int, err err
 	return number, nil
 }
 
+// ConfirmRevision notes that a revision still holds after the evidence up to a change
+// (Observations.Change), so that its deploy is not due again for that evidence.
+func (db *DB) ConfirmRevision(ctx context.Context, deploy string, number int, change int64) error {
+	d, err := db.Deploy(ctx, deploy)
+	if err == nil {
+		err = db.write(ctx, d.Service, func(t *tx) error {
+			_, err := t.exec(`UPDATE revision SET change = max(change, ?) WHERE deploy_id = ? AND number = ?`, change, deploy, number)
+			return err
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("confirm revision %d of %s: %w", number, deploy, err)
+	}
+	return nil
+}
+
 // LatestRevision returns the newest saved report of a deploy, or [ErrNotFound].
 func (db *DB) LatestRevision(ctx context.Context, deploy string) (r Revision, err error) {
 	r.Deploy = deploy

@@ -190,3 +190,26 @@ func step(deploy string, when float64) func(*testing.T, *store.DB) {
 		must(t, err)
 	}
 }
+
+func TestConfirmedRevisionIsNotDueAgain(t *testing.T) {
+	db, ctx := open(t)
+	_, err := db.StartDeploy(ctx, deploy("d1", at(0)))
+	must(t, err)
+	number, err := db.SaveRevision(ctx, store.Revision{Deploy: "d1", State: analysis.WindowSealed, At: at(100), Report: []byte(`{}`), Verdict: analysis.Supported})
+	must(t, err)
+	must(t, db.AddRun(ctx, "orders-api", analysis.Run{Source: "alb", Kind: "alb", From: at(1), To: at(2), At: at(3), Code: "error", Error: "no"}))
+	due, err := db.Unsealed(ctx)
+	must(t, err)
+	if len(due) != 1 {
+		t.Fatalf("after late evidence %d deploys are due, want 1", len(due))
+	}
+	o, err := db.Observations(ctx, "d1")
+	must(t, err)
+	must(t, db.ConfirmRevision(ctx, "d1", number, o.Change))
+	if due, err = db.Unsealed(ctx); err != nil || len(due) != 0 {
+		t.Errorf("after it was confirmed %d deploys are due, %v; want none", len(due), err)
+	}
+	if r, err := db.LatestRevision(ctx, "d1"); err != nil || r.Number != number {
+		t.Errorf("revision %d, %v; want %d still", r.Number, err, number)
+	}
+}
