@@ -234,14 +234,13 @@ func parseStatus(b []byte) (int, bool) {
 // splitRequest splits a request line at its first and last space, since a URL may
 // hold raw spaces. A last word that is no protocol belongs to the URL.
 func splitRequest(b []byte) (method, url, protocol []byte) {
-	first := bytes.IndexByte(b, ' ')
-	if first < 0 {
+	method, url, ok := bytes.Cut(b, []byte(" "))
+	if !ok {
 		if bytes.Contains(b, []byte("://")) {
 			return nil, b, nil
 		}
 		return b, nil, nil
 	}
-	method, url = b[:first], b[first+1:]
 	if last := bytes.LastIndexByte(url, ' '); last >= 0 {
 		if word := url[last+1:]; dash(word) || bytes.HasPrefix(word, []byte("HTTP/")) {
 			url, protocol = url[:last], word

@@ -23,10 +23,9 @@ const (
 
 // codeOf names a failure.
 func codeOf(err error) string {
-	var api smithy.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		switch api.ErrorCode() {
-		case "SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests", "503 SlowDown":
+		case "SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests":
 			return codeThrottled
 		case "AccessDenied", "Forbidden", "AllAccessDisabled", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
 			return codeForbidden
@@ -34,14 +33,13 @@ func codeOf(err error) string {
 			return codeNotFound
 		}
 	}
-	var reply *smithyhttp.ResponseError
-	if errors.As(err, &reply) {
-		switch status := reply.HTTPStatusCode(); {
-		case status == 401 || status == 403:
+	if reply, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
+		switch reply.HTTPStatusCode() {
+		case 401, 403:
 			return codeForbidden
-		case status == 404:
+		case 404:
 			return codeNotFound
-		case status == 429 || status == 503:
+		case 429, 503:
 			return codeThrottled
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,12 +24,11 @@ func TestRun(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- r.Run(ctx) }()
-		place.each = func(int) error { return nil }
 		time.Sleep(10 * time.Minute)
-		if n := place.calls; n < 18 || n > 23 {
+		if n := place.listed(); n < 18 || n > 23 {
 			t.Errorf("%d passes in ten minutes, want about 20", n)
 		}
-		first := sink.runs[0]
+		first := sink.allRuns()[0]
 		if first.Code != "" || !first.To.Equal(start) || !first.From.Equal(start.Add(-time.Hour)) {
 			t.Errorf("first run %+v", first)
 		}
@@ -36,10 +36,10 @@ func TestRun(t *testing.T) {
 		// Failing, it waits longer each time, and each failed run stands for the time
 		// since the last good pass.
 		good := sink.lastRun().To
-		place.each = func(int) error { return errors.New("forbidden by somebody") }
-		before := place.calls
+		place.fails(errors.New("forbidden by somebody"))
+		before := place.listed()
 		time.Sleep(time.Hour)
-		if n := place.calls - before; n < 12 || n > 18 {
+		if n := place.listed() - before; n < 12 || n > 18 {
 			t.Errorf("%d failed passes in an hour", n)
 		}
 		failed := sink.lastRun()
@@ -49,10 +49,10 @@ func TestRun(t *testing.T) {
 
 		// Good again, it covers everything that was missed.
 		time.Sleep(2 * time.Hour)
-		place.each = func(int) error { return nil }
+		place.fails(nil)
 		time.Sleep(6 * time.Minute)
 		covered := false
-		for _, run := range sink.runs {
+		for _, run := range sink.allRuns() {
 			covered = covered || run.Code == "" && run.At.After(failed.At) && !run.From.After(good)
 		}
 		if !covered {
@@ -68,17 +68,30 @@ func TestRun(t *testing.T) {
 	})
 }
 
+// fakePlace counts listings, all of which fail or find nothing.
 type fakePlace struct {
+	mu    sync.Mutex
 	calls int
-	each  func(call int) error
+	err   error
+}
+
+func (p *fakePlace) fails(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.err = err
+}
+
+func (p *fakePlace) listed() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.calls
 }
 
 func (p *fakePlace) list(context.Context, time.Time, time.Time, func(stored)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.calls++
-	if p.each == nil {
-		return nil
-	}
-	return p.each(p.calls)
+	return p.err
 }
 
 func (p *fakePlace) open(context.Context, stored) (io.ReadCloser, error) {

@@ -63,6 +63,13 @@ func (m *memory) keys() []string {
 	return slices.Sorted(maps.Keys(m.objects))
 }
 
+// allRuns are the runs in the order in which they were stored.
+func (m *memory) allRuns() []analysis.Run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.runs)
+}
+
 // lastRun is the run that ended last.
 func (m *memory) lastRun() analysis.Run {
 	m.mu.Lock()

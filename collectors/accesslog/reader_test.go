@@ -55,7 +55,7 @@ func TestFolderInAWSLayout(t *testing.T) {
 	sink := &memory{}
 	r := newReader(t, "file://"+root, sink)
 	var calls []string
-	progress := func(done, total int, bytes int64) { calls = append(calls, fmt.Sprintf("%d/%d", done, total)) }
+	progress := func(done, total int, _ int64) { calls = append(calls, fmt.Sprintf("%d/%d", done, total)) }
 	if err := r.Collect(t.Context(), testFrom, testTo, progress); err != nil {
 		t.Fatal(err)
 	}

@@ -200,7 +200,7 @@ func TestCellsSumUpToTheLines(t *testing.T) {
 	want := map[string]int{}
 	var f albFormat
 	var e entry
-	for _, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSuffix(string(text), "\n"), "\n") {
 		if _, ok := f.parse([]byte(line), &e); !ok {
 			t.Fatal(line)
 		}
