@@ -131,6 +131,7 @@ func TestRequestReachesTheTargetAsSent(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		arrived <- arrival{r.Method, r.RequestURI, r.Host, string(body), r.Header}
 		w.Header().Set("Connection", "close")
+		w.Header().Set("Keep-Alive", "timeout=5")
 		w.Header().Set("X-Own", "yes")
 		w.WriteHeader(http.StatusCreated)
 	})
@@ -145,7 +146,7 @@ func TestRequestReachesTheTargetAsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	if response.StatusCode != 201 || response.Header.Get("X-Own") != "yes" || response.Close {
+	if response.StatusCode != 201 || response.Header.Get("X-Own") != "yes" || response.Header.Get("Keep-Alive") != "" || response.Close {
 		t.Errorf("answer %d %v close=%v; want the target's, on a connection kept open", response.StatusCode, response.Header, response.Close)
 	}
 	got := <-arrived
