@@ -146,9 +146,9 @@ func (p *pass) flush(ctx context.Context, to time.Time) error {
 	b := *p.pending
 	p.pending = nil
 	b.Run = p.run
-	b.Run.To = to
-	b.Run.At = p.at()
-	b.Run.Rows = len(b.Handled) + len(b.Steps)
+	b.To = to
+	b.At = p.at()
+	b.Rows = len(b.Handled) + len(b.Steps)
 	if err := p.reader.sink.AddAppBatch(ctx, p.reader.cfg.Service, b); err != nil {
 		return fmt.Errorf("store lines of %s: %w", b.File, err)
 	}

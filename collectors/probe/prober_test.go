@@ -23,7 +23,7 @@ func TestOpenSchedule(t *testing.T) {
 		sink := &sink{}
 		start := time.Now()
 		p := prober(t, sink, Config{Every: 100 * time.Millisecond, Timeout: time.Second,
-			Transport: answer(func(r *http.Request) (time.Duration, *http.Response, error) {
+			Transport: answer(func(*http.Request) (time.Duration, *http.Response, error) {
 				return 450 * time.Millisecond, reply(200, "ok"), nil
 			})})
 		runFor(t, p, 1050*time.Millisecond)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,8 +58,42 @@ func TestRefusalIsAStoredRun(t *testing.T) {
 	if err := r.Collect(t.Context(), start, start.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if len(sink.calls) != 1 || sink.runs[1].Code != "error" || !strings.Contains(sink.runs[1].Error, "report of deploy d1: deploy d1: not found") {
+	if len(sink.calls) != 1 || sink.runs[1].Code != "error" || !strings.Contains(sink.runs[1].Error, "deploy.reported of deploy d1: deploy d1: not found") {
 		t.Errorf("calls %q, runs %+v", sink.calls, sink.runs)
+	}
+}
+
+// Live, a refusal is tried again: the start may come by another way a little later.
+func TestReportBeforeStart(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		after time.Duration // until the sink takes the report
+		calls int
+		codes map[string]int
+	}{
+		{"the start comes", 2500 * time.Millisecond, 1, map[string]int{}},
+		{"the start never comes", time.Hour, 0, map[string]int{"error": 1}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				sink := &sink{refuse: errors.New("not found"), until: time.Now().Add(test.after)}
+				r, _ := reader(t, sink, reported)
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+				defer cancel()
+				if err := r.Run(ctx); err != nil {
+					t.Fatal(err)
+				}
+				codes := map[string]int{}
+				for _, run := range sink.runs {
+					if run.Code != "" {
+						codes[run.Code]++
+					}
+				}
+				if len(sink.calls) != test.calls || !maps.Equal(codes, test.codes) {
+					t.Errorf("calls %q, failed runs %v", sink.calls, codes)
+				}
+			})
+		})
 	}
 }
 
@@ -127,6 +162,7 @@ type sink struct {
 	calls  []string
 	runs   []analysis.Run
 	refuse error // of FinishDeploy
+	until  time.Time
 }
 
 func (s *sink) StartDeploy(_ context.Context, d analysis.Deploy) (bool, error) {
@@ -135,7 +171,7 @@ func (s *sink) StartDeploy(_ context.Context, d analysis.Deploy) (bool, error) {
 }
 
 func (s *sink) FinishDeploy(_ context.Context, id string, at time.Time, result, source string) (bool, error) {
-	if s.refuse != nil {
+	if s.refuse != nil && (s.until.IsZero() || time.Now().Before(s.until)) {
 		return false, s.refuse
 	}
 	s.call("finish %s %s from %s at %s", id, result, source, at.Format(time.TimeOnly))

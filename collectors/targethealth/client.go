@@ -135,8 +135,7 @@ func codeOf(err error) string {
 	if errors.Is(err, errBadReply) {
 		return "bad_reply"
 	}
-	var api smithy.APIError
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		switch api.ErrorCode() {
 		case "Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded", "TooManyRequestsException",
 			"RequestThrottled", "RequestThrottledException", "SlowDown", "PriorRequestNotComplete":

@@ -185,7 +185,7 @@ func TestRun(t *testing.T) {
 				return nil, throttled
 			}
 			return &elb.DescribeTargetHealthOutput{TargetHealthDescriptions: []types.TargetHealthDescription{{
-				Target: &types.TargetDescription{Id: ptr("10.0.1.11"), Port: ptr(int32(8080))}, TargetHealth: &types.TargetHealth{State: "healthy"},
+				Target: &types.TargetDescription{Id: new("10.0.1.11"), Port: new(int32(8080))}, TargetHealth: &types.TargetHealth{State: "healthy"},
 			}}}, nil
 		}}
 		sink := &sink{}
@@ -284,7 +284,7 @@ func (f *fakeAPI) DescribeTargetHealth(context.Context, *elb.DescribeTargetHealt
 }
 
 func (f *fakeAPI) DescribeTargetGroups(context.Context, *elb.DescribeTargetGroupsInput, ...func(*elb.Options)) (*elb.DescribeTargetGroupsOutput, error) {
-	return &elb.DescribeTargetGroupsOutput{TargetGroups: []types.TargetGroup{{HealthCheckIntervalSeconds: ptr(int32(30))}}}, nil
+	return &elb.DescribeTargetGroupsOutput{TargetGroups: []types.TargetGroup{{HealthCheckIntervalSeconds: new(int32(30))}}}, nil
 }
 
 func (f *fakeAPI) DescribeTargetGroupAttributes(context.Context, *elb.DescribeTargetGroupAttributesInput, ...func(*elb.Options)) (*elb.DescribeTargetGroupAttributesOutput, error) {
@@ -352,5 +352,3 @@ func poller(t *testing.T, cfg Config, sink Sink) *Poller {
 	}
 	return c.(*Poller)
 }
-
-func ptr[T any](v T) *T { return &v }
