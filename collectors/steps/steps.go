@@ -92,7 +92,7 @@ func (r *Reader) Run(ctx context.Context) error {
 // batch is what one read brings, and what is told again.
 type batch struct {
 	reader  *Reader
-	tries   int // 1 where nothing is told again
+	tries   int       // 1 where nothing is told again
 	deploys []telling // starts and reports
 	steps   []analysis.Step
 }
