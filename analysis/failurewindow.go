@@ -147,8 +147,10 @@ func (b *bench) fillFromProbes(w *FailureWindow, l *life, class Class, from, to 
 	w.LongestRun = &longest
 }
 
-// fillFromCells counts the logged requests of the seconds that the window touches;
-// their order within a second was not recorded, so neither was the longest run.
+// fillFromCells counts the logged requests of the seconds that the window touches:
+// at its two edges up to a second more than it holds. The target's own answers count
+// only where all of their second lies inside. The order within a second was not
+// recorded, so neither was the longest run.
 func (b *bench) fillFromCells(w *FailureWindow, l *life, class Class, from, to time.Time) {
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
@@ -159,10 +161,14 @@ func (b *bench) fillFromCells(w *FailureWindow, l *life, class Class, from, to t
 		if c.Last.Before(from) || c.First.After(to) {
 			continue
 		}
+		own := c.Target == l.name
+		if own && (c.First.Before(from) || c.Last.After(to)) {
+			continue
+		}
 		w.Requests += c.Count
 		switch {
 		case c.TargetStatus == 0:
-		case c.Target == l.name:
+		case own:
 			w.Boundary += c.Count
 		default:
 			w.ServedByOthers += c.Count

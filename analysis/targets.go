@@ -320,9 +320,11 @@ func (r *Request) moment() time.Time {
 	return r.Start
 }
 
-// wouldHaveSeen reports whether so many requests came while the target was stopped
-// that none of them going to it cannot be chance (5 %), had it been in rotation.
+// wouldHaveSeen reports whether so many requests came from the last one that the
+// target served until it was ready again that none of them going to it cannot be
+// chance (5 %), had it been in rotation.
 func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
+	since := latest(c.lastServed, b.from)
 	until := earliest(c.ready, c.firstServed)
 	if until.IsZero() {
 		until = b.to
@@ -339,7 +341,7 @@ func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
 	n := 0
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if b.counting[cell.Source] && cell.Target != "" && !cell.First.Before(c.stop) && cell.First.Before(until) {
+		if b.counting[cell.Source] && cell.Target != "" && !cell.First.Before(since) && cell.First.Before(until) {
 			n += cell.Count
 		}
 	}
