@@ -1,6 +1,7 @@
 package views
 
 import (
+	"strings"
 	"time"
 
 	"gapless/analysis"
@@ -41,7 +42,7 @@ type CollectorView struct {
 	Class, Icon, State    string // ok, warn or bad, said in words too
 	LastRun, Evidence     Stamp
 	Lag                   string
-	Volume                []string
+	Volume                string // empty: nothing was read
 	Error                 string
 	ErrorAt               Stamp
 	Holes                 Table
@@ -86,9 +87,10 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 	if c.LastError != "" {
 		view.Error, view.ErrorAt = clip(c.LastError, 600), dateClock(c.LastErrorAt, zone)
 	}
+	var volume []string
 	add := func(n int64, one, many string) {
 		if n > 0 {
-			view.Volume = append(view.Volume, plural(int(n), one, many))
+			volume = append(volume, plural(int(n), one, many))
 		}
 	}
 	add(c.Objects, "object", "objects")
@@ -96,6 +98,7 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 	add(c.Rows, "row", "rows")
 	add(c.SetAside, "line not understood", "lines not understood")
 	add(c.PartialObjects, "object cut short", "objects cut short")
+	view.Volume = strings.Join(volume, ", ")
 	view.Holes = Table{Caption: "Failed runs of " + c.Source, Columns: []Cell{left("at"), left("missed from"), left("to"), left("why"), left("error")}}
 	for _, hole := range c.Holes {
 		view.Holes.Rows = append(view.Holes.Rows, Row{Cells: []Cell{at(dateClock(hole.At, zone)), at(clock(hole.From, zone)), at(clock(hole.To, zone)), left(spoken(hole.Code)), left(clip(hole.Error, 300))}})

@@ -7,7 +7,7 @@ func conditionSentence(code string, v values) string {
 	class := func() string { return classNoun(v.text("traffic")) }
 	source := v.text("source")
 	if source == "" {
-		source = "a source"
+		source = "(unnamed)"
 	}
 	switch code {
 	case "status-codes-only":
@@ -28,9 +28,9 @@ func conditionSentence(code string, v values) string {
 		return "Traffic was low in the risky phases."
 	case "census":
 		if n, ok := v.count("requests"); ok {
-			return upperFirst(source) + " is complete, so its " + plural(n, "request is", "requests are") + " all there were: a count, not a sample."
+			return "Log " + source + " is complete, so its " + plural(n, "request is", "requests are") + " all there were: a count, not a sample."
 		}
-		return upperFirst(source) + " is complete: a count, not a sample."
+		return "Log " + source + " is complete: a count, not a sample."
 	case "failure-rate-bound":
 		below, ok := v.number("below")
 		n, counted := v.count("requests")
@@ -45,7 +45,7 @@ func conditionSentence(code string, v values) string {
 	case "provisional":
 		return "Provisional: evidence may still arrive."
 	case "blind-spot":
-		sentence := upperFirst(source) + " was blind"
+		sentence := "Source " + source + " was blind"
 		if n, ok := v.number("seconds"); ok {
 			sentence += " for " + Seconds(n)
 		}
@@ -57,9 +57,9 @@ func conditionSentence(code string, v values) string {
 		known, ok := v.count("known")
 		found, ok2 := v.count("found")
 		if ok && ok2 {
-			return upperFirst(source) + " is incomplete: " + Count(found) + " of " + Count(known) + " requests known to be in it were found."
+			return "Log " + source + " is incomplete: " + Count(found) + " of " + Count(known) + " requests known to be in it were found."
 		}
-		return upperFirst(source) + " is incomplete."
+		return "Log " + source + " is incomplete."
 	case "horizon":
 		return "Late lines of " + source + " are still awaited."
 	case "users-not-measured":

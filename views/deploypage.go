@@ -129,7 +129,7 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 }
 
 func verdictPanel(r *analysis.Report) VerdictPanel {
-	panel := VerdictPanel{Heading: word(verdictWords, r.Verdict.State), Sentence: r.Verdict.Sentence}
+	panel := VerdictPanel{Heading: word(verdictWords, r.Verdict.State), Sentence: tied(r.Verdict.Sentence)}
 	panel.Tone, panel.Icon = tone(r.Verdict.State)
 	switch r.Window.State {
 	case analysis.WindowOpen:
@@ -138,7 +138,7 @@ func verdictPanel(r *analysis.Report) VerdictPanel {
 		panel.Badge = "provisional · waiting for late logs"
 	}
 	for _, condition := range r.Verdict.Conditions {
-		panel.Conditions = append(panel.Conditions, condition.Sentence)
+		panel.Conditions = append(panel.Conditions, tied(condition.Sentence))
 	}
 	for _, claim := range r.Claims {
 		chip := ClaimChip{Label: claimLabel(claim), Title: claim.Text + " " + word(verdictWords, claim.State)}
@@ -258,10 +258,7 @@ func reportedFact(r *analysis.Report, zone *time.Location) Fact {
 		return Fact{Label: "Result", Text: "not reported yet"}
 	}
 	reported := clock(r.Deploy.ReportedAt.Time, zone)
-	fact := Fact{Label: "Reported " + value(r.Deploy.Result), Stamp: &reported}
-	if value(r.Deploy.Result) == "" {
-		fact.Label = "Reported"
-	}
+	fact := Fact{Label: upperFirst(reportedAs(r)), Stamp: &reported}
 	var latest *analysis.TargetReport
 	for i := range r.Targets {
 		late := r.Targets[i].ReportedToFirstServed
@@ -275,6 +272,19 @@ func reportedFact(r *analysis.Report, zone *time.Location) Fact {
 		fact.Note = "after every target served"
 	}
 	return fact
+}
+
+// reportedAs names the deploy's own report of its end.
+func reportedAs(r *analysis.Report) string {
+	switch value(r.Deploy.Result) {
+	case "":
+		return "reported"
+	case "succeeded":
+		return "reported success"
+	case "failed":
+		return "reported failure"
+	}
+	return "reported " + value(r.Deploy.Result)
 }
 
 func evidence(r *analysis.Report) []EvidenceRow {
@@ -380,7 +390,7 @@ func findingViews(r *analysis.Report, zone *time.Location) []FindingView {
 	var views []FindingView
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		view := FindingView{Code: f.Code, Severity: string(f.Severity), Class: string(f.Severity), Icon: icons[f.Severity], Sentence: f.Sentence, Remedy: f.Remedy}
+		view := FindingView{Code: f.Code, Severity: string(f.Severity), Class: string(f.Severity), Icon: icons[f.Severity], Sentence: tied(f.Sentence), Remedy: tied(f.Remedy)}
 		if view.Icon == "" {
 			view.Icon = "●"
 		}
@@ -400,7 +410,7 @@ func findingViews(r *analysis.Report, zone *time.Location) []FindingView {
 			}
 		}
 		for _, e := range f.Evidence {
-			text := Count(e.Count) + " " + e.Kind
+			text := plural(e.Count, strings.TrimSuffix(e.Kind, "s"), e.Kind)
 			if e.Source != "" {
 				text += " in " + e.Source
 			}

@@ -82,7 +82,7 @@ func deployRow(d *DeploySummary, zone *time.Location) DeployRow {
 		row.State = word(windowWords, d.State)
 	}
 	if !d.ReportedAt.IsZero() {
-		row.Took = seconds(d.StartedAt, d.ReportedAt)
+		row.Took = length(d.ReportedAt.Sub(d.StartedAt))
 	}
 	if row.By == "" {
 		row.By = d.Source

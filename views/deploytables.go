@@ -165,6 +165,9 @@ var ejectedWords = map[string]string{"yes": "yes", "no": "no", "unknown": "not k
 
 func targetTable(r *analysis.Report) Table {
 	table := Table{Caption: "The way of every target through the deploy", Columns: []Cell{left("")}, Empty: "No target was seen."}
+	if len(r.Targets) > 0 {
+		table.Empty = "No step of " + plural(len(r.Targets), "target", "targets") + " is known."
+	}
 	for i := range r.Targets {
 		head := right(r.Targets[i].Target)
 		if len(r.Targets) > 1 && r.Targets[i].TargetGroup != r.Targets[0].TargetGroup {
@@ -232,9 +235,9 @@ func targetTable(r *analysis.Report) Table {
 		if len(t.EjectedBasis) > 0 {
 			var basis []string
 			for _, each := range t.EjectedBasis {
-				basis = append(basis, spoken(each))
+				basis = append(basis, word(basisWords, each))
 			}
-			cell.Title = "by " + list(basis)
+			cell.Title = upperFirst(list(basis))
 		}
 		if t.Ejected == "no" {
 			cell.Class = "n bad"
@@ -319,9 +322,9 @@ func causesOf(r *analysis.Report) string {
 func attributionTable(r *analysis.Report) Table {
 	table := Table{Caption: "Probe requests matched with the targets that served them",
 		Columns: []Cell{left("probe"), right("sent"), right("attributed"), right("by target"), {Text: "twice", Class: "n", Title: "recorded by more than one target"},
-			{Text: "ok, unrecorded", Class: "n", Title: "answered well, but in no application log"},
+			{Text: "ok, no record", Class: "n", Title: "answered well, but in no application log"},
 			{Text: "begun, unanswered", Class: "n", Title: "received by a target and never answered"},
-			{Text: "failed, unrecorded", Class: "n", Title: "failed before any application saw it"}},
+			{Text: "failed, no record", Class: "n", Title: "failed before any application saw it"}},
 		Empty: "No probe request was matched with an application log."}
 	names := targetNames(r)
 	for _, a := range r.Attribution {
@@ -419,7 +422,7 @@ func coverageTable(r *analysis.Report, zone *time.Location) Table {
 		row := Row{Cells: []Cell{left(c.Source), right(Seconds(c.Seen)), optional(c.Lines), optional(c.Malformed), optional(c.PartialObjects), horizon}}
 		holes := left("none")
 		if len(c.Blind) > 0 {
-			holes = Cell{Class: "l", Spans: holeSpans(c.Blind, zone)}
+			holes = Cell{Class: "l w", Spans: holeSpans(c.Blind, zone)}
 		}
 		table.Rows = append(table.Rows, Row{Cells: append(row.Cells, holes)})
 	}
@@ -474,7 +477,7 @@ func claimTable(r *analysis.Report) Table {
 		if claim.Reason != "" {
 			why = word(reasonWords, claim.Reason)
 		}
-		table.Rows = append(table.Rows, Row{Cells: []Cell{left(claim.Text), {Text: icon + " " + strings.ToLower(word(verdictWords, claim.State)), Class: "l nw t-" + toneClass}, left(why), left(strings.Join(needs, ", "))}})
+		table.Rows = append(table.Rows, Row{Cells: []Cell{wide(claim.Text), {Text: icon + " " + strings.ToLower(word(verdictWords, claim.State)), Class: "l nw t-" + toneClass}, wide(why), left(strings.Join(needs, ", "))}})
 	}
 	return table
 }

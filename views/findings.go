@@ -30,7 +30,7 @@ func findingWords(f *analysis.Finding, v values) (sentence, remedy string) {
 	case "query-failed":
 		return queryFailed(v)
 	}
-	return unknownWords("finding", f.Code, v), ""
+	return moreFindingWords(f.Code, target, v)
 }
 
 func restartBeforeEject(target string, v values) (sentence, remedy string) {

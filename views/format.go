@@ -2,6 +2,7 @@ package views
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -115,6 +116,24 @@ func percent(share float64) string {
 	}
 	return strings.TrimSuffix(strconv.FormatFloat(v, 'f', 1, 64), ".0") + " %"
 }
+
+// length prints how long something took, for a list.
+func length(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return Seconds(d.Seconds())
+	case d < 2*time.Hour:
+		return strconv.Itoa(int(d.Round(time.Minute).Minutes())) + " min"
+	}
+	d = d.Round(time.Minute)
+	return strconv.Itoa(int(d.Hours())) + " h " + strconv.Itoa(int(d.Minutes())%60) + " min"
+}
+
+// unitGap is the space between a number and its unit.
+var unitGap = regexp.MustCompile(`(\d) (s|ms|%|h|min)\b|(\d) (%)`)
+
+// tied keeps a number and its unit on one line.
+func tied(text string) string { return unitGap.ReplaceAllString(text, "$1$3\u00a0$2$4") }
 
 // plural is "1 request" or "2 requests".
 func plural(n int, one, many string) string {

@@ -38,6 +38,9 @@ type SpanText struct {
 
 func left(text string) Cell { return Cell{Text: text, Class: "l"} }
 
+// wide is a text that needs room to be read.
+func wide(text string) Cell { return Cell{Text: text, Class: "l w"} }
+
 func right(text string) Cell { return Cell{Text: text, Class: "n"} }
 
 func at(s Stamp) Cell { return Cell{Stamp: &s, Class: "l nw"} }

@@ -71,6 +71,7 @@ type Flag struct {
 // EventLane is a row of failures of one class, with their number.
 type EventLane struct {
 	Label, Count string
+	None         string // said where the class was not measured
 	Class        string // of the marks
 	CountClass   string
 	Y, TextY     int // of the base line and of the text
@@ -110,16 +111,30 @@ const (
 	laneStep     = 20
 )
 
-// scale places moments on the x axis and into columns.
+// scale places moments on the x axis and into columns of equal length.
 type scale struct {
 	from, to time.Time
+	step     time.Duration // of one column
 	columns  int
 	zone     *time.Location
 }
 
+// newScale has the finest columns that the picture can show.
 func newScale(from, to time.Time, zone *time.Location) scale {
-	seconds := int(to.Sub(from).Seconds())
-	return scale{from: from, to: to, columns: min(max(seconds, 1), maxColumns), zone: zone}
+	step := max(to.Sub(from)/maxColumns, time.Millisecond)
+	return scale{from: from, to: to, step: step, columns: max(int((to.Sub(from)+step-1)/step), 1), zone: zone}
+}
+
+// wholeSeconds has columns of whole seconds, so that what is counted by the second
+// falls evenly into them. The first and the last column may stick out of the window.
+func (s scale) wholeSeconds() scale {
+	c := s
+	c.step = (s.to.Sub(s.from)/maxColumns + time.Second - 1).Truncate(time.Second)
+	c.step = max(c.step, time.Second)
+	begin := s.from.Truncate(time.Second)
+	c.from = begin
+	c.columns = max(int((s.to.Sub(begin)+c.step-1)/c.step), 1)
+	return c
 }
 
 func (s scale) share(t time.Time) float64 {
@@ -137,15 +152,18 @@ func (s scale) column(t time.Time) int {
 	if t.Before(s.from) || !t.Before(s.to) {
 		return -1
 	}
-	return min(int(s.share(t)*float64(s.columns)), s.columns-1)
+	return min(int(t.Sub(s.from)/s.step), s.columns-1)
 }
 
+// columnStart is where a column begins, and where the one before it ends.
 func (s scale) columnStart(i int) time.Time {
-	return s.from.Add(time.Duration(float64(s.to.Sub(s.from)) * float64(i) / float64(s.columns)))
+	return earlier(s.from.Add(time.Duration(i)*s.step), s.to)
 }
 
-// columnSeconds is the length of one column.
-func (s scale) columnSeconds() float64 { return s.to.Sub(s.from).Seconds() / float64(s.columns) }
+// columnSeconds is the length of the part of a column that lies in the window.
+func (s scale) columnSeconds(i int) float64 {
+	return max(s.columnStart(i+1).Sub(s.columnStart(i)).Seconds(), .001)
+}
 
 // bar draws [from, to), at least a pixel and a half wide so that nothing vanishes.
 func (s scale) bar(from, to time.Time, class, title string) Bar {
@@ -185,11 +203,7 @@ func newTimeline(obs *analysis.Observations, r *analysis.Report, zone *time.Loca
 	t.ticks(s)
 	t.Height = y + 24
 	if reported := r.Deploy.ReportedAt.Time; !reported.IsZero() {
-		label := "reported"
-		if r.Deploy.Result != nil && *r.Deploy.Result != "" {
-			label = "reported " + *r.Deploy.Result
-		}
-		flag := s.flag(reported, label, "rep", 0, t.Bottom)
+		flag := s.flag(reported, reportedAs(r), "rep", 0, t.Bottom)
 		t.Reported = &flag
 	}
 	t.Label = fmt.Sprintf("Timeline from %s to %s: %d phases, %d targets", from.In(zone).Format("15:04:05"), to.In(zone).Format("15:04:05"), len(t.Phases), len(t.Targets))
@@ -369,9 +383,19 @@ func servedColumns(s scale, obs *analysis.Observations) map[string][]bool {
 	}
 	for i := range obs.Cells {
 		cell := &obs.Cells[i]
-		if cell.TargetStatus > 0 {
-			serve(cell.Target, time.Unix(cell.Second, 0))
+		if cell.TargetStatus == 0 {
+			continue
 		}
+		if cell.First.IsZero() {
+			serve(cell.Target, time.Unix(cell.Second, 0))
+			continue
+		}
+		// Between the first and the last request of a second it served.
+		last := earlier(cell.Last, time.Unix(cell.Second+1, 0))
+		for at := cell.First; cell.Count > 1 && at.Before(last); at = at.Add(s.step) {
+			serve(cell.Target, at)
+		}
+		serve(cell.Target, cell.First)
 	}
 	for i := range obs.Handled {
 		if handled := &obs.Handled[i]; !handled.Begun {
@@ -386,13 +410,21 @@ func servedColumns(s scale, obs *analysis.Observations) map[string][]bool {
 	return columns
 }
 
-// servedBars joins columns in which the target served. One empty column does not
-// part them where columns are shorter than two seconds: a quiet second is not an outage.
+// servedBars joins columns in which the target served. Empty columns part them only
+// where there are more of them than four times the target's usual pause, and at most
+// two seconds' worth are bridged: a quiet moment is not an outage.
 func servedBars(s scale, served []bool) []Bar {
-	bridge := 0
-	if s.columnSeconds() < 2 {
-		bridge = 1
+	used := 0
+	for _, yes := range served {
+		if yes {
+			used++
+		}
 	}
+	bridge := 0
+	if used > 0 {
+		bridge = min(4*(len(served)/used-1), int(2*time.Second/s.step))
+	}
+	bridge = max(bridge, min(1, int(time.Second/s.step)))
 	var bars []Bar
 	for i := 0; i < len(served); i++ {
 		if !served[i] {

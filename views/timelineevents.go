@@ -43,9 +43,9 @@ func (t *Timeline) events(s scale, obs *analysis.Observations, r *analysis.Repor
 		if (class == analysis.ClassTool || class == analysis.ClassHealth) && total.Failures == 0 {
 			continue
 		}
-		lane := EventLane{Label: classLane(class), Class: "fx", CountClass: "cnt", Count: "not measured"}
+		lane := EventLane{Label: classLane(class), Class: "fx", CountClass: "cnt", Count: Missing, None: "not measured"}
 		if total != nil {
-			lane.Count = Count(total.Failures)
+			lane.Count, lane.None = Count(total.Failures), ""
 			if total.Failures > 0 {
 				lane.CountClass = "cnt bad"
 			}
@@ -96,6 +96,10 @@ func failureColumns(s scale, obs *analysis.Observations, counting map[string]boo
 	if recorded {
 		return columns
 	}
+	if exactFailures(s, obs, counting, class, columns) {
+		return columns
+	}
+	clear(columns)
 	for i := range obs.Cells {
 		cell := &obs.Cells[i]
 		if cell.Class != class || !cell.Outcome.Failure() || !counts(counting, cell.Source) {
@@ -112,15 +116,36 @@ func failureColumns(s scale, obs *analysis.Observations, counting map[string]boo
 	return columns
 }
 
+// exactFailures counts failures by the requests that were kept one by one, and says
+// whether those are all that the cells have.
+func exactFailures(s scale, obs *analysis.Observations, counting map[string]bool, class analysis.Class, columns []int) bool {
+	balance := 0
+	for i := range obs.Requests {
+		request := &obs.Requests[i]
+		if request.Class != class || !request.Outcome.Failure() || !counts(counting, request.Source) || request.End.IsZero() {
+			continue
+		}
+		if column := s.column(request.End); column >= 0 {
+			columns[column]++
+			balance--
+		}
+	}
+	for i := range obs.Cells {
+		if cell := &obs.Cells[i]; cell.Class == class && cell.Outcome.Failure() && counts(counting, cell.Source) {
+			balance += cell.Count
+		}
+	}
+	return balance <= 0
+}
+
 // marks draws one cross a column, its title saying how many and when.
 func (s scale) marks(columns []int, what func(int) string) []EventMark {
-	width := float64(plotWidth) / float64(s.columns)
 	var marks []EventMark
 	for i, n := range columns {
 		if n == 0 {
 			continue
 		}
-		x := plotLeft + width*(float64(i)+.5)
+		x := s.x(s.columnStart(i).Add(s.step / 2))
 		marks = append(marks, EventMark{
 			Path:  fmt.Sprintf("M%s -5l5 10m0-10l-5 10", coordinate(x-2.5)),
 			Title: what(n) + ", " + s.span(s.columnStart(i), s.columnStart(i+1)),
@@ -171,6 +196,7 @@ const rateHeight = 76
 // rate stacks the requests per second of one class by target: users where they were
 // measured, else probes. Classes are never summed.
 func (t *Timeline) rate(s scale, obs *analysis.Observations, r *analysis.Report, y *int) {
+	s = s.wholeSeconds()
 	class := analysis.ClassUser
 	if users := r.Totals[class]; users == nil || users.Requests == 0 {
 		class = analysis.ClassProbe
@@ -206,7 +232,7 @@ func rateColumns(s scale, obs *analysis.Observations, class analysis.Class) map[
 		if byTarget[target] == nil {
 			byTarget[target] = make([]float64, s.columns)
 		}
-		byTarget[target][column] += float64(n) / s.columnSeconds()
+		byTarget[target][column] += float64(n) / s.columnSeconds(column)
 	}
 	counting := countingSources(&obs.Service)
 	for i := range obs.Cells {
@@ -266,7 +292,6 @@ func (c *RateChart) areas(s scale, byTarget map[string][]float64, r *analysis.Re
 	}
 	// Painted from the whole stack down, so that each area needs only its upper edge.
 	stack := make([]float64, s.columns)
-	width := float64(plotWidth) / float64(s.columns)
 	for i, name := range names {
 		var edge strings.Builder
 		fmt.Fprintf(&edge, "M%d %d", plotLeft, c.Bottom)
@@ -274,7 +299,7 @@ func (c *RateChart) areas(s scale, byTarget map[string][]float64, r *analysis.Re
 		for column := range s.columns {
 			stack[column] += byTarget[name][column]
 			if y := coordinate(float64(c.Bottom) - rateHeight*stack[column]/top); y != previous {
-				fmt.Fprintf(&edge, "H%sV%s", coordinate(plotLeft+width*float64(column)), y)
+				fmt.Fprintf(&edge, "H%sV%s", coordinate(s.x(s.columnStart(column))), y)
 				previous = y
 			}
 		}

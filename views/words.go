@@ -90,6 +90,26 @@ var whyWords = map[string]string{
 	"needs_cloudwatch":          "needs CloudWatch",
 	"needs_second_deploy":       "needs a second deploy close by",
 	"not_applicable":            "does not apply to this kind of deploy",
+	"not_reported":              "needs the deploy's own report of its end",
+	"served_unknown":            "needs to know who served when",
+	"not_built":                 "this version has no such rule yet",
+	"no_drain_mark":             "needs a drain mark",
+	"no_state_change":           "saw no state change",
+	"no_matched_requests":       "needs requests matched in two places",
+	"horizon_not_passed":        "late log lines are still awaited",
+}
+
+var basisWords = map[string]string{
+	"served-right-after-ready":   "it served right after it was ready",
+	"failures-shared-to-the-end": "it got its share of failures to the end",
+	"window-shorter-than-checks": "its window was shorter than the checks need",
+	"state-never-changed":        "its displayed state never changed",
+	"nothing-sent-before-stop":   "nothing was sent to it before the stop",
+	"state-changed":              "its displayed state changed",
+}
+
+var outcomeNouns = map[analysis.Outcome]string{
+	analysis.OutcomeRejected: "refusals", analysis.OutcomeClientAbort: "client aborts", analysis.OutcomeClientError: "4xx answers",
 }
 
 var outcomeWords = map[analysis.Outcome]string{

@@ -1,0 +1,190 @@
+package views
+
+import "gapless/analysis"
+
+// moreFindingWords words the findings about drains, returns, states and surges.
+func moreFindingWords(code, target string, v values) (sentence, remedy string) {
+	switch code {
+	case "zero-targets":
+		return "No target was in rotation" + lasting(v, "seconds") + "." + lost(v),
+			"Let the deploy wait until the target before serves again before it takes out the next one."
+	case "drain-wait-too-short":
+		return drainWaitTooShort(target, v)
+	case "drain-never-seen":
+		return target + " was marked as draining" + waited(v) + " before its stop, and nothing shows that it drained: its state stayed in rotation and it served until the stop.",
+			"See whether the mark reaches what the load balancer checks: ask the health check of the target itself after marking it."
+	case "drain-marker-expired":
+		return target + " went quiet" + lasting(v, "quiet_s") + " after its drain mark and then served again before its stop: the mark had lapsed.",
+			"Let the mark live longer than the whole wait, and take it away only with the stop."
+	case "returned-then-failed":
+		return returnedThenFailed(target, v)
+	case "health-check-never-passes":
+		return neverPasses(target, v)
+	case "idle-target":
+		due, ok := v.number("due")
+		sentence = target + " was in rotation and served nothing"
+		if ok {
+			sentence += ", where about " + number(due) + " requests were due"
+		}
+		return sentence + ".", "See whether the load balancer really sends to it: a state alone does not prove that."
+	case "draining-target-served":
+		sentence = target + " served"
+		if n, ok := v.count("requests"); ok {
+			sentence += " " + plural(n, "request", "requests")
+		}
+		sentence += " after it was deregistered"
+		if n, ok := v.number("after_s"); ok {
+			sentence += ", the last one " + Seconds(n) + " later"
+		}
+		return sentence + ".", "Do not stop it before the last of them: wait for the deregistration delay, or until it serves nothing."
+	case "state-lag":
+		return stateLag(target, v)
+	case "rejection-surge", "abort-surge", "client-error-surge":
+		return surge(v)
+	case "version-worse":
+		return versionWorse(v)
+	case "log-incomplete":
+		return conditionSentence(code, v), "Failures may stand in the lines that are missing. Look for partial objects and late ones on the collectors page."
+	case "no-baseline":
+		return "There is nothing to compare " + classNoun(v.text("traffic")) + " failures with: the time before the deploy has no requests.",
+			"Keep a longer baseline, or deploy when there is traffic."
+	case "low-traffic":
+		sentence = "Hardly anybody was there in the risky phases"
+		if n, ok := v.count("requests"); ok {
+			sentence += ": " + requests(n, analysis.ClassUser)
+		}
+		return sentence + ".", "Let probes send through the risky phases, or read this verdict as one about a quiet hour."
+	case "clock-skew":
+		return clockSkew(v)
+	}
+	return unknownWords("finding", code, v), ""
+}
+
+// lasting is " for 12 s", or nothing where the length is not known.
+func lasting(v values, key string) string {
+	if n, ok := v.number(key); ok {
+		return " for " + Seconds(n)
+	}
+	return ""
+}
+
+// waited is " 12 s", or nothing where the wait is not known.
+func waited(v values) string {
+	if n, ok := v.number("wait_s"); ok {
+		return " " + Seconds(n)
+	}
+	return ""
+}
+
+func drainWaitTooShort(target string, v values) (sentence, remedy string) {
+	sentence = "The wait between drain mark and stop of " + lowerTarget(target) + " was too short"
+	if n, ok := v.number("wait_s"); ok {
+		sentence += ": " + Seconds(n)
+	}
+	if n, ok := v.count("sent_after_stop"); ok && n > 0 {
+		sentence += ", and " + plural(n, "request", "requests") + " went to it after the stop"
+	}
+	sentence += "."
+	from, ok := v.number("predicted_from_s")
+	to, ok2 := v.number("predicted_to_s")
+	if ok && ok2 {
+		return sentence + " By the health-check settings ejection takes " + interval(from, to) + ".", "Wait more than " + Seconds(to) + ", or until the target serves nothing any more."
+	}
+	return sentence, "Wait until the target serves nothing any more."
+}
+
+func returnedThenFailed(target string, v values) (sentence, remedy string) {
+	sentence = target + " came back and then went bad"
+	if n, ok := v.count("failed"); ok && n > 0 {
+		sentence += ": " + plural(n, "request", "requests") + " failed on it"
+	}
+	if left, ok := v.get("left_rotation").(bool); ok && left {
+		sentence += ", and it left rotation again"
+	}
+	return sentence + ".", "Its first pass of the health check came too early: let the check cover what the application needs to serve."
+}
+
+func neverPasses(target string, v values) (sentence, remedy string) {
+	sentence = target + " was ready"
+	if n, ok := v.number("waited_s"); ok {
+		sentence += ", and " + Seconds(n) + " later"
+	} else {
+		sentence += ", and since then"
+	}
+	sentence += " its state had still not come into rotation"
+	if n, ok := v.number("expected_s"); ok {
+		sentence += "; the settings allow " + Seconds(n)
+	}
+	remedy = "Ask the target's health check by hand"
+	if path := v.text("path"); path != "" {
+		remedy += " (" + path + ")"
+	}
+	return sentence + ".", remedy + ": path, port, status and timeout have to fit the load balancer's settings."
+}
+
+func stateLag(target string, v values) (sentence, remedy string) {
+	sentence = "The displayed state of " + lowerTarget(target) + " trailed what traffic shows"
+	side := func(way, from, to string) string {
+		a, ok := v.number(from)
+		b, ok2 := v.number(to)
+		if !ok || !ok2 {
+			return ""
+		}
+		return way + " by " + interval(a, b)
+	}
+	down, up := side("going down", "down_from_s", "down_to_s"), side("coming up", "up_from_s", "up_to_s")
+	switch {
+	case down != "" && up != "":
+		sentence += ", " + down + " and " + up
+	case down+up != "":
+		sentence += ", " + down + up
+	}
+	return sentence + ".", "Read the lane “serves”, not “LB says”, and let no pipeline wait on the displayed state alone."
+}
+
+func surge(v values) (sentence, remedy string) {
+	what := word(outcomeNouns, analysis.Outcome(v.text("outcome")))
+	if what == "" {
+		what = "refusals, aborts or 4xx"
+	}
+	sentence = upperFirst(what) + " of " + classNoun(v.text("traffic")) + " requests"
+	if route := v.text("route"); route != "" {
+		sentence += " on route " + route
+	}
+	sentence += " rose"
+	before, ok := v.count("baseline")
+	beforeAll, ok2 := v.count("baseline_requests")
+	after, ok3 := v.count("window")
+	afterAll, ok4 := v.count("window_requests")
+	if ok && ok2 && ok3 && ok4 {
+		sentence += " from " + Count(before) + " of " + Count(beforeAll) + " before the deploy to " + Count(after) + " of " + Count(afterAll) + " since"
+	}
+	return sentence + ".", "They are no failures by status, but may be lost requests to whoever sent them. Find out what they were."
+}
+
+func versionWorse(v values) (sentence, remedy string) {
+	sentence = "The new version fails more than the old"
+	if route := v.text("route"); route != "" {
+		sentence += " on route " + route
+	}
+	newFailed, ok := v.count("new_failed")
+	newAll, ok2 := v.count("new_requests")
+	oldFailed, ok3 := v.count("old_failed")
+	oldAll, ok4 := v.count("old_requests")
+	if ok && ok2 && ok3 && ok4 {
+		sentence += ": " + Count(newFailed) + " of " + Count(newAll) + " " + classNoun(v.text("traffic")) + " requests, against " + Count(oldFailed) + " of " + Count(oldAll)
+	}
+	return sentence + ".", "Roll back, or look at that route's errors in the new version first."
+}
+
+func clockSkew(v values) (sentence, remedy string) {
+	remedy = "Set the clocks by NTP, and see whose times the steps carry."
+	if step := v.text("step"); step != "" {
+		return "The step " + word(stepWords, analysis.StepKind(step)) + " told by " + v.text("b") + " contradicts the order of the others, so it was left out.", remedy
+	}
+	a, b := v.text("a"), v.text("b")
+	if a == "" || b == "" {
+		return "Two clocks cannot both be right.", remedy
+	}
+	return "The clocks of " + a + " and " + b + " cannot both be right.", remedy
+}

@@ -1,0 +1,157 @@
+package views
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"gapless/analysis"
+)
+
+func TestVerdictSentences(t *testing.T) {
+	user := func(requests, failures int, causes map[analysis.Cause]int) *analysis.Total {
+		return &analysis.Total{Requests: requests, Failures: failures, Causes: causes}
+	}
+	target := "api-1"
+	restart := analysis.Finding{Code: "restart-before-eject", Target: &target}
+	tests := map[string]struct {
+		state    analysis.VerdictState
+		reason   string
+		required []analysis.Required
+		users    *analysis.Total
+		probes   *analysis.Total
+		findings []analysis.Finding
+		want     string
+	}{
+		"disproved, both": {state: analysis.Disproved, users: user(25212, 3, map[analysis.Cause]int{analysis.CauseDeploy: 3}), probes: user(7799, 2, map[analysis.Cause]int{analysis.CauseDeploy: 2}), findings: []analysis.Finding{restart},
+			want: "3 of 25,212 user requests failed because api-1 was stopped while the load balancer still sent to it. Probes agree: 2 of 7,799 failed so."},
+		"disproved, with others": {state: analysis.Disproved, users: user(100, 4, map[analysis.Cause]int{analysis.CauseDeploy: 3, analysis.CauseBackground: 1}),
+			want: "3 of 100 user requests failed because of the deploy. 1 user request failed for other reasons."},
+		"disproved by probes alone": {state: analysis.Disproved, users: user(100, 0, nil), probes: user(50, 1, map[analysis.Cause]int{analysis.CauseDeploy: 1}),
+			want: "1 of 50 probe requests failed because of the deploy. None of 100 user requests failed, and none is known to be lost to it."},
+		"disproved by the version": {state: analysis.Disproved, users: user(100, 2, map[analysis.Cause]int{analysis.CauseVersion: 2}),
+			want: "2 of 100 user requests failed because of the new version."},
+		"supported": {state: analysis.Supported, users: user(25212, 0, nil), probes: user(7799, 0, nil),
+			want: "None of 25,212 user requests failed. None of 7,799 probe requests failed."},
+		"supported, with background": {state: analysis.Supported, users: user(25212, 4, map[analysis.Cause]int{analysis.CauseBackground: 4}),
+			want: "4 of 25,212 user requests failed, none of them because of the deploy."},
+		"inconclusive, unexplained": {state: analysis.Inconclusive, reason: "unexplained_failure", users: user(1000, 5, map[analysis.Cause]int{analysis.CauseUnexplained: 2, analysis.CauseBackground: 3}),
+			want: "2 of 1,000 user requests failed and nothing measured explains it."},
+		"inconclusive, blind": {state: analysis.Inconclusive, reason: "source_blind", required: []analysis.Required{{Source: "alb", Why: "blind"}}, users: user(1000, 0, nil), probes: user(10, 0, nil),
+			want: "None of 1,000 user requests failed as far as is known, but alb was blind for a part of it. None of 10 probe requests failed."},
+		"inconclusive, awaited": {state: analysis.Inconclusive, reason: "horizon_not_passed", required: []analysis.Required{{Source: "alb", Why: "horizon"}},
+			want: "No user request is known to have failed because of the deploy, but late lines of alb are still awaited."},
+		"untested, users not measured": {state: analysis.Untested, reason: "not_measured", probes: user(264, 0, nil),
+			want: "User requests were not measured. What the probes showed: none of 264 probe requests failed."},
+		"untested, nobody there": {state: analysis.Untested, reason: "nobody_in_risky_phases", users: user(10, 0, nil),
+			want: "No user sent a request in the risky phases, so nothing was put to the test."},
+		"a reason without words": {state: analysis.Disproved, reason: "new_reason", want: "The claim does not hold: new reason."},
+		"a state without words":  {state: "perhaps", want: "The verdict is perhaps."},
+		"nothing at all":         {want: "Not judged yet."},
+	}
+	for name, test := range tests {
+		r := analysis.Report{Deploy: analysis.DeployReport{ID: "1", Kind: analysis.KindRolling}, Findings: test.findings,
+			Verdict: analysis.Verdict{State: test.state, Claim: "no-user-failure-caused"},
+			Claims:  []analysis.Claim{{ID: "no-user-failure-caused", State: test.state, Reason: test.reason, Required: test.required}},
+			Totals:  map[analysis.Class]*analysis.Total{}}
+		if test.users != nil {
+			r.Totals[analysis.ClassUser] = test.users
+		}
+		if test.probes != nil {
+			r.Totals[analysis.ClassProbe] = test.probes
+		}
+		FillSentences(&r)
+		if r.Verdict.Sentence != test.want {
+			t.Errorf("%s:\n got %q\nwant %q", name, r.Verdict.Sentence, test.want)
+		}
+	}
+}
+
+// Every code with every value missing, null, of a wrong type and unknown altogether
+// must give a sentence and no panic.
+func TestSentencesDegrade(t *testing.T) {
+	for _, values := range []map[string]any{nil, {}, {"seconds": nil, "source": nil}, {"seconds": "x", "source": 3, "requests": []any{}, "probability": "y", "window_ms": nil, "others": 7, "not_serving": map[string]any{}}} {
+		for code := range allFindings {
+			finding := analysis.Finding{Code: code, Values: values}
+			report := analysis.Report{Findings: []analysis.Finding{finding}}
+			FillSentences(&report)
+			if !strings.HasSuffix(report.Findings[0].Sentence, ".") {
+				t.Errorf("finding %s with %v reads %q", code, values, report.Findings[0].Sentence)
+			}
+			if report.Findings[0].Remedy == "" && code != "not-invented-yet" {
+				t.Errorf("finding %s has no remedy", code)
+			}
+		}
+		for _, code := range []string{"status-codes-only", "new-connections-only", "single-run", "one-vantage-point", "low-traffic", "census", "failure-rate-bound",
+			"miss-chance", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "not-invented-yet"} {
+			report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: code, Values: values}}}}
+			FillSentences(&report)
+			if sentence := report.Verdict.Conditions[0].Sentence; !strings.HasSuffix(sentence, ".") || strings.Contains(sentence, "%!") {
+				t.Errorf("condition %s with %v reads %q", code, values, sentence)
+			}
+		}
+	}
+}
+
+var allFindings = map[string]bool{
+	"restart-before-eject": true, "returned-before-eject": true, "reported-before-return": true, "back-to-back-deploy": true, "fail-open": true, "single-target": true,
+	"blind-spot": true, "query-failed": true, "zero-targets": true, "drain-wait-too-short": true, "drain-never-seen": true, "drain-marker-expired": true,
+	"returned-then-failed": true, "health-check-never-passes": true, "idle-target": true, "draining-target-served": true, "state-lag": true, "rejection-surge": true,
+	"abort-surge": true, "client-error-surge": true, "version-worse": true, "log-incomplete": true, "no-baseline": true, "low-traffic": true, "clock-skew": true, "not-invented-yet": true,
+}
+
+func TestFindingSentencesNameTheirFigures(t *testing.T) {
+	target := "api-1"
+	at := analysis.Time{Time: time.Unix(1_760_000_000, 0)}
+	tests := []struct {
+		code   string
+		values map[string]any
+		want   string
+	}{
+		{"restart-before-eject", map[string]any{"marked_at": at, "wait_s": 12.5, "predicted_from_s": 30, "predicted_to_s": 65, "failed_user": 3, "failed_probe": 1, "sent_after_stop": 7},
+			"api-1 was stopped while the load balancer still sent to it: 7 requests went to it after the stop. 3 user requests and 1 probe request failed. It was marked 12.5 s before the stop; by the health-check settings ejection takes 30–65 s."},
+		{"restart-before-eject", map[string]any{"marked_at": nil, "wait_s": nil, "failed_user": 0, "failed_probe": 2},
+			"api-1 was stopped while the load balancer still sent to it. 0 user requests and 2 probe requests failed. Nothing is known to have taken it out of rotation first."},
+		{"returned-before-eject", map[string]any{"down_s": 26.4, "needed_s": 30, "interval_s": 30, "unhealthy": 2, "requests": 130, "failed": 64, "served_by_others": 66},
+			"api-1 died and came back after 26.4 s, before the load balancer could take it out: 30 s is the least that 2 failed checks, one every 30 s, could take. Of 130 requests in that window 64 failed and 66 were served by the others."},
+		{"reported-before-return", map[string]any{"late_s": 22.6}, "Success was reported 22.6 s before api-1 served its first request. A deploy started then could have left no target."},
+		{"reported-before-return", map[string]any{"late_s": nil}, "Success was reported before api-1 served a request; none has been seen since."},
+		{"back-to-back-deploy", map[string]any{"previous": "811", "gap_s": 3, "not_serving": []string{"api-2"}}, "This deploy began before deploy 811 had all of its targets serving, 3 s after that one was reported done. Not yet serving: api-2."},
+		{"fail-open", map[string]any{"target_group": "api", "seconds": 40, "requests": 1200}, "Every target of target group api was unhealthy for 40 s, and the load balancer sent requests all the same (1,200)."},
+		{"single-target", map[string]any{"seconds": 149, "requests": 2204, "others": []any{"api-2"}}, "Only api-1 was in rotation for 149 s and served 2,204 requests. Out meanwhile: api-2."},
+		{"query-failed", map[string]any{"source": "elbv2", "code": "throttled", "error": "Rate exceeded", "count": 4}, "4 queries to elbv2 failed (throttled). That is not the same as finding nothing. The last error: Rate exceeded"},
+		{"not-invented-yet", map[string]any{"requests": 1200, "why": "odd"}, "Finding not-invented-yet: requests 1,200, why odd."},
+	}
+	for _, test := range tests {
+		finding := analysis.Finding{Code: test.code, Target: &target, Values: test.values}
+		report := analysis.Report{Findings: []analysis.Finding{finding}}
+		FillSentences(&report)
+		if report.Findings[0].Sentence != test.want {
+			t.Errorf("%s:\n got %q\nwant %q", test.code, report.Findings[0].Sentence, test.want)
+		}
+		// A stored report holds the same values as plain JSON, and must read the same.
+		content, err := json.Marshal(finding)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stored analysis.Finding
+		if err := json.Unmarshal(content, &stored); err != nil {
+			t.Fatal(err)
+		}
+		stored.Sentence = ""
+		report = analysis.Report{Findings: []analysis.Finding{stored}}
+		FillSentences(&report)
+		if report.Findings[0].Sentence != test.want {
+			t.Errorf("%s, stored:\n got %q\nwant %q", test.code, report.Findings[0].Sentence, test.want)
+		}
+	}
+}
+
+func TestWrittenSentencesStay(t *testing.T) {
+	r := analysis.Report{Verdict: analysis.Verdict{State: analysis.Supported, Sentence: "Mine."}}
+	FillSentences(&r)
+	if r.Verdict.Sentence != "Mine." {
+		t.Errorf("got %q", r.Verdict.Sentence)
+	}
+}
