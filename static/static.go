@@ -88,15 +88,6 @@ func Handler() http.Handler {
 	})
 }
 
-// Text is the content of an asset by its name in this folder; an unknown name panics.
-func Text(name string) string {
-	content, err := files.ReadFile(name)
-	if err != nil {
-		panic(fmt.Sprintf("static: there is no asset %q", name))
-	}
-	return string(content)
-}
-
 // Content is an asset by its name in this folder, for a page that carries it
 // inside. An unknown name panics, as in [URL].
 func Content(name string) []byte {
