@@ -214,9 +214,10 @@ type AppBatch struct {
 }
 
 // RuleCount says how many lines a log rule was tried on, and how many it matched,
-// in one minute.
+// in one second, by the lines' own times. Seconds, so that a window's counts do not
+// depend on what lies outside of it.
 type RuleCount struct {
 	Source, Rule   string
-	Minute         time.Time
+	Second         time.Time
 	Lines, Matched int
 }

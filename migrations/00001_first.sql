@@ -252,8 +252,7 @@ CREATE TABLE rule_count (
     collector_id INTEGER NOT NULL REFERENCES collector (id),
     minute       INTEGER NOT NULL,
     rule         TEXT NOT NULL,
-    lines        INTEGER NOT NULL,
-    matched      INTEGER NOT NULL,
+    seconds      BLOB NOT NULL, -- lines and matches of each second, packed
     PRIMARY KEY (collector_id, minute, rule)
 ) STRICT, WITHOUT ROWID;
 

@@ -92,22 +92,6 @@ func (t *tx) addHandled(collector int64, source string, handled []analysis.Handl
 	return t.evidence(collector, times.from, times.to)
 }
 
-func (t *tx) addCounts(collector int64, source string, counts []analysis.RuleCount) error {
-	for _, c := range counts {
-		if c.Source != source {
-			return fmt.Errorf("a count of source %q in a read of %q", c.Source, source)
-		}
-		_, err := t.exec(`INSERT INTO rule_count (collector_id, minute, rule, lines, matched) VALUES (?, ?, ?, ?, ?)
-			ON CONFLICT (collector_id, minute, rule) DO UPDATE SET lines = lines + excluded.lines, matched = matched + excluded.matched`,
-			collector, c.Minute.UnixMicro(), c.Rule, c.Lines, c.Matched)
-		if err != nil {
-			return err
-		}
-		t.touch(c.Minute, c.Minute)
-	}
-	return nil
-}
-
 // Position is where the next read of an application log goes on, nil where it was
 // never read.
 func (db *DB) Position(ctx context.Context, service, source, file string) (position []byte, err error) {

@@ -40,7 +40,7 @@ func fill(t *testing.T, db *store.DB) {
 	must(t, db.AddGroupSettings(ctx, "orders-api", group(at(-4000), 10*time.Second)))
 	must(t, db.AddGroupSettings(ctx, "orders-api", group(at(-300), 10*time.Second))) // says nothing new
 	must(t, db.AddGroupSettings(ctx, "orders-api", group(at(30), 30*time.Second)))
-	must(t, db.AddProbes(ctx, "orders-api", run("store", at(0), at(2)), []analysis.ProbeRequest{probe(1, at(0)), probe(2, at(1)), probe(3, at(660))}))
+	must(t, db.AddProbes(ctx, "orders-api", run("store", at(0), at(2)), []analysis.ProbeRequest{probe(1, at(0)), probe(2, at(1)), probe(3, at(719)), probe(4, at(720))}))
 	must(t, db.AddAppBatch(ctx, "orders-api", appBatch("p1")))
 	must(t, db.AddRun(ctx, "orders-api", analysis.Run{Source: "alb", Kind: "alb", From: at(-100), To: at(0), At: at(1), Code: "forbidden", Error: "403"}))
 }
@@ -65,7 +65,7 @@ func TestObservationsAreTheWindowAndWhatIsNeededAroundIt(t *testing.T) {
 	equal(t, "objects", once.Objects, []analysis.Object{b.Object})
 	equal(t, "requests", once.Requests, b.Requests)
 	equal(t, "known", once.Known, b.Known)
-	equal(t, "probes", once.Probes, []analysis.ProbeRequest{probe(1, at(0)), probe(2, at(1))})
+	equal(t, "probes", once.Probes, []analysis.ProbeRequest{probe(1, at(0)), probe(2, at(1)), probe(3, at(719))}) // within analysis.EdgeReach
 	equal(t, "states", once.States, []analysis.StateSample{sample("api-1", at(-600), "healthy"), sample("api-2", at(-600), "unhealthy"), sample("api-1", at(6), "draining")})
 	equal(t, "groups", once.Groups, []analysis.GroupSettings{group(at(-4000), 10*time.Second), group(at(30), 30*time.Second)})
 	equal(t, "handled", once.Handled, appBatch("p1").Handled)
@@ -97,10 +97,10 @@ func TestWindowEdges(t *testing.T) {
 		seconds  []int64
 		requests int
 	}{
-		{4, 10, []int64{4, 5, 9}, 0},      // the failure ended after the window
+		{4, 10, []int64{4, 5, 9}, 1},      // the failure ended after the window: the judge must know
 		{4.5, 10.6, []int64{5, 9, 10}, 1}, // a second belongs by its start
-		{9.5, 10.5, []int64{10}, 0},       // half-open
-		{10.5, 10.500001, nil, 1},         // a failure by its end, though its second is outside
+		{9.5, 10.5, []int64{10}, 1},       // half-open
+		{10.5, 10.500001, nil, 1},         // its second is outside
 		{-600, -300, nil, 0},
 	} {
 		o, err := db.ObservationsBetween(ctx, "orders-api", at(c.from), at(c.to), "")
@@ -207,9 +207,22 @@ func TestCountsAddUp(t *testing.T) {
 	for _, position := range []string{"p1", "p2", "p2", "p3"} { // the second p2 is the same batch again
 		must(t, db.AddAppBatch(ctx, "orders-api", appBatch(position)))
 	}
-	o, err := db.ObservationsBetween(ctx, "orders-api", at(30), at(40), "")
+	o, err := db.ObservationsBetween(ctx, "orders-api", at(-5), at(40), "")
 	must(t, err)
-	equal(t, "counts", o.Counts, []analysis.RuleCount{{Source: "app", Rule: "spring-boot.ready", Minute: at(0), Lines: 300, Matched: 3}})
+	equal(t, "counts", o.Counts, []analysis.RuleCount{{Source: "app", Rule: "spring-boot.ready", Second: at(0), Lines: 300, Matched: 3}})
+}
+
+func TestCountsAreThoseOfTheWindowsSeconds(t *testing.T) {
+	db, ctx := open(t)
+	b := appBatch("p1")
+	b.Counts = nil
+	for second := range 130 {
+		b.Counts = append(b.Counts, analysis.RuleCount{Source: "app", Rule: "r", Second: at(float64(second)), Lines: second + 1, Matched: second % 2})
+	}
+	must(t, db.AddAppBatch(ctx, "orders-api", b))
+	o, err := db.ObservationsBetween(ctx, "orders-api", at(58.5), at(62), "")
+	must(t, err)
+	equal(t, "counts", o.Counts, b.Counts[59:62])
 }
 
 // Helpers.
@@ -271,7 +284,7 @@ func appBatch(position string) analysis.AppBatch {
 	r.Rows = 1
 	return analysis.AppBatch{Run: r, File: "app.log", Position: []byte(position),
 		Handled: []analysis.HandledRequest{{Source: "app", Target: "api-1", Run: "r1", Seq: 1, At: at(0.5), Status: 200}},
-		Counts:  []analysis.RuleCount{{Source: "app", Rule: "spring-boot.ready", Minute: at(0), Lines: 100, Matched: 1}}}
+		Counts:  []analysis.RuleCount{{Source: "app", Rule: "spring-boot.ready", Second: at(0), Lines: 100, Matched: 1}}}
 }
 
 // batch is an object of five minutes from a time, with each cell that is a failure

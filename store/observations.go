@@ -174,6 +174,12 @@ func perCollector[T any](r *observer, query string, scan func(rows *sql.Rows, so
 
 func (r *observer) window(collectorSpan) []any { return []any{r.lo, r.hi} }
 
+// around is the window with the reach that single requests are looked at beyond it.
+func (r *observer) around(collectorSpan) []any {
+	reach := analysis.EdgeReach.Microseconds()
+	return []any{r.lo - reach, r.hi + reach}
+}
+
 func (r *observer) neighbors() (err error) {
 	r.o.Neighbors, err = rowsOf(r.ctx, r.sql, scanDeploy,
 		selectDeploy+` WHERE d.service_id = ? AND d.window_from < ? AND d.window_to > ? AND d.id <> ? ORDER BY d.started_at, d.id`,
@@ -281,13 +287,13 @@ func (r *observer) requests() error {
 			&q.Connected, &q.WebSocket, &q.ErrorReason)
 		if o := sources[object]; o != nil {
 			q.Source, q.Object = o.Source, o.Key
-		} else if err == nil {
-			err = fmt.Errorf("object %d of a request is not among the window's", object)
 		}
 		return err
 	}, `SELECT object_id, line, second, start_at, end_at, duration, node, target_group, target, class, outcome, route, status, target_status, method,
 		url, client, user_agent, probe_run, probe_seq, connected, websocket, error_reason
-		FROM request WHERE service_id = ? AND at >= ? AND at < ?`, r.id, r.lo, r.hi)
+		FROM request WHERE service_id = ? AND at >= ? AND at < ?`, append([]any{r.id}, r.around(collectorSpan{})...)...)
+	// Beyond the window, an object that has nothing inside it is of no interest.
+	all = slices.DeleteFunc(all, func(q analysis.Request) bool { return q.Source == "" })
 	slices.SortFunc(all, func(a, b analysis.Request) int {
 		return cmp.Or(a.End.Compare(b.End), strings.Compare(a.Source, b.Source), strings.Compare(a.Object, b.Object), cmp.Compare(a.Line, b.Line))
 	})
@@ -333,7 +339,7 @@ func (r *observer) probes() (err error) {
 		func(rows *sql.Rows, source string, p *analysis.ProbeRequest) error {
 			p.Source = source
 			return rows.Scan(&p.Probe, &p.Class, &p.Run, &p.Seq, stamp{&p.Sent}, stamp{&p.Done}, &p.Status, &p.Outcome, &p.Target, &p.Error, &p.OutOfService)
-		}, r.window)
+		}, r.around)
 	return err
 }
 
@@ -343,7 +349,7 @@ func (r *observer) handled() (err error) {
 		func(rows *sql.Rows, source string, h *analysis.HandledRequest) error {
 			h.Source = source
 			return rows.Scan(&h.Target, &h.Run, &h.Seq, stamp{&h.At}, &h.Status, &h.Begun)
-		}, r.window)
+		}, r.around)
 	return err
 }
 
@@ -368,16 +374,5 @@ func (r *observer) runs() (err error) {
 			return rows.Scan(&run.Kind, stamp{&run.From}, stamp{&run.To}, stamp{&run.At}, &run.Rows, &run.Code, &run.Error)
 		},
 		func(c collectorSpan) []any { return []any{r.lo, r.hi, c.longestRun} })
-	return err
-}
-
-func (r *observer) counts() (err error) {
-	r.o.Counts, err = perCollector(r, `SELECT rule, minute, lines, matched FROM rule_count
-		WHERE collector_id = ? AND minute >= ? AND minute < ? ORDER BY minute, rule`,
-		func(rows *sql.Rows, source string, c *analysis.RuleCount) error {
-			c.Source = source
-			return rows.Scan(&c.Rule, stamp{&c.Minute}, &c.Lines, &c.Matched)
-		},
-		func(collectorSpan) []any { return []any{r.from.Truncate(time.Minute).UnixMicro(), r.hi} })
 	return err
 }

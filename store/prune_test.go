@@ -24,7 +24,7 @@ func TestPruneKeepsWindows(t *testing.T) {
 		must(t, db.AddProbes(ctx, "orders-api", run("store", at(from-1), at(from)), []analysis.ProbeRequest{p}))
 		b := appBatch(fmt.Sprint(from))
 		b.From, b.To, b.At = at(from), at(from), at(from)
-		b.Handled[0].At, b.Counts[0].Minute = at(from), at(from)
+		b.Handled[0].At, b.Counts[0].Second = at(from), at(from)
 		b.Steps = []analysis.Step{{Kind: analysis.StepAppReady, At: at(from), Source: "app"}}
 		must(t, db.AddAppBatch(ctx, "orders-api", b))
 	}

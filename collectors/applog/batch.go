@@ -12,26 +12,26 @@ import (
 type batch struct {
 	handled []analysis.HandledRequest
 	steps   []analysis.Step
-	minutes map[int64]*minute
+	seconds map[int64]*second
 	bytes   int64
 	// timeless counts lines that a rule matched and that could not be placed in time.
 	timeless int
 
 	key     [16]byte // the first bytes of the last line that was parsed for its minute
-	current *minute  // of that line
+	current *second  // of that line
 	// last is the start of a later line of that minute, whose time was not needed yet.
 	last   [48]byte
 	lastOf int // its length; 0 where there is none
 }
 
 // minute counts the lines of one minute.
-type minute struct {
+type second struct {
 	lines   int
 	matched []int // by index of Reader.counted
 	probes  int   // lines with an id, which RuleProbe was tried on
 }
 
-func newBatch() *batch { return &batch{minutes: map[int64]*minute{}} }
+func newBatch() *batch { return &batch{seconds: map[int64]*second{}} }
 
 // line takes one whole line, without its end, apart. Lines without a time of their
 // own (stack traces) belong to the line before them.
@@ -53,7 +53,7 @@ func (r *Reader) line(b *batch, line []byte, p *position) {
 	// A minute's lines begin alike; only the first of them is parsed for the count.
 	if b.current == nil || len(line) < len(b.key) || line[4] != '-' || [16]byte(line[:16]) != b.key {
 		parse()
-		b.current = b.minute(at, len(r.counted))
+		b.current = b.second(at, len(r.counted))
 		if width > 0 {
 			copy(b.key[:], line)
 		} else {
@@ -129,21 +129,21 @@ func (r *Reader) target(found string) string {
 	return found
 }
 
-func (b *batch) minute(at time.Time, counts int) *minute {
-	key := at.Truncate(time.Minute).Unix()
-	m := b.minutes[key]
+func (b *batch) second(at time.Time, counts int) *second {
+	key := at.Unix()
+	m := b.seconds[key]
 	if m == nil {
-		m = &minute{matched: make([]int, counts)}
-		b.minutes[key] = m
+		m = &second{matched: make([]int, counts)}
+		b.seconds[key] = m
 	}
 	return m
 }
 
 // counts are the batch's counts in order of time and rule. Lines before the first
-// that has a time are in no minute and are left out.
+// that has a time are in no second and are left out.
 func (r *Reader) counts(b *batch) []analysis.RuleCount {
 	var keys []int64
-	for key := range b.minutes {
+	for key := range b.seconds {
 		if key >= 0 {
 			keys = append(keys, key)
 		}
@@ -151,7 +151,7 @@ func (r *Reader) counts(b *batch) []analysis.RuleCount {
 	slices.Sort(keys)
 	var counts []analysis.RuleCount
 	for _, key := range keys {
-		m := b.minutes[key]
+		m := b.seconds[key]
 		for i, name := range r.counted {
 			lines := m.lines
 			switch name {
@@ -169,7 +169,7 @@ func (r *Reader) counts(b *batch) []analysis.RuleCount {
 				}
 			}
 			counts = append(counts, analysis.RuleCount{
-				Source: r.cfg.Source, Rule: name, Minute: time.Unix(key, 0).UTC(), Lines: lines, Matched: m.matched[i],
+				Source: r.cfg.Source, Rule: name, Second: time.Unix(key, 0).UTC(), Lines: lines, Matched: m.matched[i],
 			})
 		}
 	}
