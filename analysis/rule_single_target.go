@@ -28,6 +28,10 @@ func singleTarget(b *bench) ([]Finding, string) {
 				requests += c.Count
 			}
 		}
+		var served *int // at least so many; a span within one second holds no whole cell
+		if requests > 0 {
+			served = &requests
+		}
 		others := []string{}
 		for _, l := range b.lives {
 			if l.name != s.Target {
@@ -36,7 +40,7 @@ func singleTarget(b *bench) ([]Finding, string) {
 		}
 		found = append(found, Finding{
 			Severity: SeverityInfo, Target: ptr(s.Target), From: s.From, To: s.To,
-			Values:   map[string]any{"seconds": s.Seconds, "requests": requests, "others": others},
+			Values:   map[string]any{"seconds": s.Seconds, "requests": orNil(served), "others": others},
 			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: requests}},
 		})
 	}

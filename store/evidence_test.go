@@ -219,6 +219,7 @@ func TestCountsAreThoseOfTheWindowsSeconds(t *testing.T) {
 	for second := range 130 {
 		b.Counts = append(b.Counts, analysis.RuleCount{Source: "app", Rule: "r", Second: at(float64(second)), Lines: second + 1, Matched: second % 2})
 	}
+	b.Counts = append(b.Counts, analysis.RuleCount{Source: "app", Rule: "without lines", Second: at(60)})
 	must(t, db.AddAppBatch(ctx, "orders-api", b))
 	o, err := db.ObservationsBetween(ctx, "orders-api", at(58.5), at(62), "")
 	must(t, err)

@@ -16,7 +16,7 @@ import (
 type secondCounts [60]struct{ lines, matched int }
 
 func (m *secondCounts) pack() []byte {
-	var b []byte
+	b := []byte{} // a rule without lines has none, which is not NULL
 	for second, c := range m {
 		if c.lines > 0 || c.matched > 0 {
 			b = binary.AppendUvarint(b, uint64(second))

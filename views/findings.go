@@ -170,7 +170,7 @@ func singleTarget(target string, v values) (sentence, remedy string) {
 		sentence += " for " + Seconds(n)
 	}
 	if n, ok := v.count("requests"); ok {
-		sentence += " and served " + plural(n, "request", "requests")
+		sentence += " and served at least " + plural(n, "request", "requests")
 	}
 	sentence += "."
 	if names := v.list("others"); len(names) > 0 {

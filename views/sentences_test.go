@@ -119,7 +119,7 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 		{"reported-before-return", map[string]any{"late_s": nil}, "Success was reported before api-1 served a request; none has been seen since."},
 		{"back-to-back-deploy", map[string]any{"previous": "811", "gap_s": 3, "not_serving": []string{"api-2"}}, "This deploy began before deploy 811 had all of its targets serving, 3 s after that one was reported done. Not yet serving: api-2."},
 		{"fail-open", map[string]any{"target_group": "api", "seconds": 40, "requests": 1200}, "Every target of target group api was unhealthy for 40 s, and the load balancer sent requests all the same (1,200)."},
-		{"single-target", map[string]any{"seconds": 149, "requests": 2204, "others": []any{"api-2"}}, "Only api-1 was in rotation for 149 s and served 2,204 requests. Out meanwhile: api-2."},
+		{"single-target", map[string]any{"seconds": 149, "requests": 2204, "others": []any{"api-2"}}, "Only api-1 was in rotation for 149 s and served at least 2,204 requests. Out meanwhile: api-2."},
 		{"query-failed", map[string]any{"source": "elbv2", "code": "throttled", "error": "Rate exceeded", "count": 4}, "4 queries to elbv2 failed (throttled). That is not the same as finding nothing. The last error: Rate exceeded"},
 		{"not-invented-yet", map[string]any{"requests": 1200, "why": "odd"}, "Finding not-invented-yet: requests 1,200, why odd."},
 	}
