@@ -17,14 +17,14 @@ type batch struct {
 	// timeless counts lines that a rule matched and that could not be placed in time.
 	timeless int
 
-	key     [16]byte // the first bytes of the last line that was parsed for its minute
+	key     [19]byte // the first bytes of the last line that was parsed for its second
 	current *second  // of that line
-	// last is the start of a later line of that minute, whose time was not needed yet.
+	// last is the start of a later line of that second, whose time was not needed yet.
 	last   [48]byte
 	lastOf int // its length; 0 where there is none
 }
 
-// minute counts the lines of one minute.
+// second counts the lines of one second.
 type second struct {
 	lines   int
 	matched []int // by index of Reader.counted
@@ -50,14 +50,14 @@ func (r *Reader) line(b *batch, line []byte, p *position) {
 			}
 		}
 	}
-	// A minute's lines begin alike; only the first of them is parsed for the count.
-	if b.current == nil || len(line) < len(b.key) || line[4] != '-' || [16]byte(line[:16]) != b.key {
+	// The lines of a second begin alike; only the first of them is parsed for the count.
+	if b.current == nil || len(line) < len(b.key) || line[4] != '-' || [19]byte(line[:19]) != b.key {
 		parse()
 		b.current = b.second(at, len(r.counted))
 		if width > 0 {
 			copy(b.key[:], line)
 		} else {
-			b.key = [16]byte{}
+			b.key = [19]byte{}
 		}
 	} else {
 		b.lastOf = copy(b.last[:], line)

@@ -50,6 +50,22 @@ func TestCollectAttributesRequests(t *testing.T) {
 	}
 }
 
+// Windows end anywhere in a minute: each line counts in its own second.
+func TestLinesCountInTheirSecond(t *testing.T) {
+	path := write(t, "api-1.log", spring("06:25:01.000", "a"), spring("06:25:01.900", "b"), spring("06:25:02.000", "c"), spring("06:25:59.999", "d"))
+	sink := &sink{}
+	if err := open(t, Config{URL: "file://" + path, Target: "api-1", LogMatch: answered}, sink).Collect(t.Context(), from, to); err != nil {
+		t.Fatal(err)
+	}
+	lines := map[int]int{}
+	for _, c := range sink.counts {
+		if c.Rule == RuleAnswered {
+			lines[c.Second.Second()] += c.Lines
+		}
+	}
+	equal(t, "lines by second", lines, map[int]int{1: 2, 2: 1, 59: 1})
+}
+
 func TestRules(t *testing.T) {
 	for _, test := range []struct {
 		name, line string
