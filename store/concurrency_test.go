@@ -3,12 +3,14 @@ package store_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"gapless/analysis"
+	"gapless/store"
 )
 
 // TestReadersGoOnDuringIngest reads while objects are stored as fast as they can
@@ -73,6 +75,27 @@ func TestWritersQueue(t *testing.T) {
 	if err != nil || len(o.Probes) != 160 {
 		t.Errorf("%d probes, %v; want 160", len(o.Probes), err)
 	}
+}
+
+// TestTwoProcessesShareAFile stands for a console and a command on one database:
+// each reads before it writes, which fails unless the lock is taken at the start.
+func TestTwoProcessesShareAFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "gapless.db")
+	var wait sync.WaitGroup
+	for process := range 2 {
+		db, err := store.Open(t.Context(), path)
+		must(t, err)
+		defer db.Close()
+		put(t, db, service("orders-api"))
+		wait.Go(func() {
+			for i := range 100 {
+				if _, err := db.StartDeploy(t.Context(), deploy(fmt.Sprint(process, "-", i), at(float64(i)))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
 }
 
 // TestCancelledWriteLeavesNothing cancels in the middle of a large object.

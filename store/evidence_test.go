@@ -28,6 +28,7 @@ func fill(t *testing.T, db *store.DB) {
 		{Deploy: "d1", Kind: analysis.StepAppReady, At: at(5000), Target: "api-1", Source: "ci"}, // its own, however late
 		{Kind: analysis.StepAppReady, At: at(20), Target: "api-1", Source: "log", Inferred: true},
 		{Kind: analysis.StepAppReady, At: at(-301), Target: "api-1", Source: "log", Inferred: true}, // before the window
+		{Kind: analysis.StepAppReady, At: at(660), Target: "api-1", Source: "log", Inferred: true},  // after it
 	})
 	must(t, err)
 	_, err = db.AddObject(ctx, "orders-api", batch("o1", at(0), cell(at(0), 200, 10, 20), cell(at(7.25), 502), cell(at(12), 200, 5)))
@@ -130,7 +131,7 @@ func TestBetterReadingReplacesAnObject(t *testing.T) {
 		cells  int
 		read   bool
 	}{
-		{unreadable, true, 0, false}, {unreadable, false, 0, false}, {short, true, 1, false}, {unreadable, false, 1, false},
+		{unreadable, true, 0, false}, {unreadable, false, 0, false}, {short, true, 1, false}, {short, false, 1, false}, {unreadable, false, 1, false},
 		{longer, true, 2, false}, {short, false, 2, false}, {whole, true, 3, true}, {longer, false, 3, true}, {whole, false, 3, true},
 	} {
 		stored, err := db.AddObject(ctx, "orders-api", step.batch)

@@ -122,6 +122,14 @@ func TestLateEvidenceUnseals(t *testing.T) {
 			if unsealed != c.unsealed {
 				t.Errorf("unsealed: %v, want %v", unsealed, c.unsealed)
 			}
+			if o, err = db.Observations(ctx, "d1"); err != nil || o.SealedAt.IsZero() != c.unsealed {
+				t.Errorf("sealed at %s, %v; want it zero: %v", o.SealedAt, err, c.unsealed)
+			}
+			list, err := db.Deploys(ctx, "orders-api", 0)
+			must(t, err)
+			if d := list[len(list)-1]; (d.State != analysis.WindowSealed) != c.unsealed {
+				t.Errorf("listed as %s, want it sealed: %v", d.State, !c.unsealed)
+			}
 		})
 	}
 }
@@ -169,20 +177,26 @@ func TestSubscribersHearOfEveryServiceAfterItsCommit(t *testing.T) {
 		}
 	}
 	cancel()
-	if _, open := <-changes; open {
-		t.Error("a cancelled channel still yields")
-	}
+	closes(t, "cancelled", changes)
 	must(t, db.Close())
-	if _, open := <-slow; open {
-		t.Error("the channel of a closed database still yields")
-	}
+	closes(t, "closed with the database", slow)
 	late, _ := db.Subscribe()
-	if _, open := <-late; open {
-		t.Error("a subscription after closing yields")
-	}
+	closes(t, "made after closing", late)
 }
 
 // Helpers.
+
+func closes(t *testing.T, what string, changes <-chan string) {
+	t.Helper()
+	select {
+	case name, open := <-changes:
+		if open {
+			t.Errorf("a subscription %s yields %q", what, name)
+		}
+	case <-time.After(5 * time.Second):
+		t.Errorf("a subscription %s stays open", what)
+	}
+}
 
 func step(deploy string, when float64) func(*testing.T, *store.DB) {
 	return func(t *testing.T, db *store.DB) {
