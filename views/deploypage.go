@@ -24,6 +24,7 @@ type DeployPage struct {
 	Evidence     []EvidenceRow
 	Timeline     Timeline
 	Findings     []FindingView
+	MoreFindings []FindingView // folded
 	RuleCounts   string
 	RuleGroups   []RuleGroup
 	Phases       Table
@@ -49,6 +50,7 @@ type VerdictPanel struct {
 	Badge      string // says that it is not final
 	Sentence   string
 	Conditions []string
+	More       []string // further conditions, folded
 	Claims     []ClaimChip
 }
 
@@ -111,11 +113,15 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 			page.StreamURL = "/deploys/" + url.PathEscape(page.ID) + "/stream"
 		}
 	}
+	page.Shell = NewShell(page.Service+" · "+page.Name, "deploys", zone, r.Provenance.Binary)
 	page.Verdict = verdictPanel(r)
 	page.Facts = facts(r, zone)
 	page.Evidence = evidence(r)
 	page.Timeline = newTimeline(&obs, r, zone)
 	page.Findings = findingViews(r, zone)
+	if len(page.Findings) > maxFindings+1 {
+		page.Findings, page.MoreFindings = page.Findings[:maxFindings], page.Findings[maxFindings:]
+	}
 	page.RuleCounts, page.RuleGroups = ruleGroups(r)
 	page.Phases = phaseTable(r, zone)
 	page.Targets, page.Windows = targetTable(r), windowTable(r, zone)
@@ -128,6 +134,12 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	return page
 }
 
+// maxConditions bounds what a panel shows unfolded.
+const (
+	maxConditions = 7
+	maxFindings   = 6
+)
+
 func verdictPanel(r *analysis.Report) VerdictPanel {
 	panel := VerdictPanel{Heading: word(verdictWords, r.Verdict.State), Sentence: tied(r.Verdict.Sentence)}
 	panel.Tone, panel.Icon = tone(r.Verdict.State)
@@ -139,6 +151,9 @@ func verdictPanel(r *analysis.Report) VerdictPanel {
 	}
 	for _, condition := range r.Verdict.Conditions {
 		panel.Conditions = append(panel.Conditions, tied(condition.Sentence))
+	}
+	if len(panel.Conditions) > maxConditions+1 {
+		panel.Conditions, panel.More = panel.Conditions[:maxConditions], panel.Conditions[maxConditions:]
 	}
 	for _, claim := range r.Claims {
 		chip := ClaimChip{Label: claimLabel(claim), Title: claim.Text + " " + word(verdictWords, claim.State)}
@@ -294,7 +309,7 @@ func evidence(r *analysis.Report) []EvidenceRow {
 	}
 	for _, a := range r.Attribution {
 		lacking := a.SuccessWithoutRecord + a.FailedWithoutRecord
-		row := EvidenceRow{Name: "attribution " + a.Probe, Class: "ok", Icon: "✓", Text: Count(a.Attributed) + " of " + Count(a.Sent) + " attributed"}
+		row := EvidenceRow{Name: "ids of " + a.Probe, Class: "ok", Icon: "✓", Text: Count(a.Attributed) + " of " + Count(a.Sent) + " attributed"}
 		if a.SuccessWithoutRecord > 0 || a.Duplicates > 0 {
 			row.Class, row.Icon = "warn", "!"
 		}

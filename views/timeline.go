@@ -113,7 +113,8 @@ const (
 
 // scale places moments on the x axis and into columns of equal length.
 type scale struct {
-	from, to time.Time
+	from, to time.Time // the window
+	first    time.Time // where the first column begins
 	step     time.Duration // of one column
 	columns  int
 	zone     *time.Location
@@ -122,19 +123,17 @@ type scale struct {
 // newScale has the finest columns that the picture can show.
 func newScale(from, to time.Time, zone *time.Location) scale {
 	step := max(to.Sub(from)/maxColumns, time.Millisecond)
-	return scale{from: from, to: to, step: step, columns: max(int((to.Sub(from)+step-1)/step), 1), zone: zone}
+	return scale{from: from, to: to, first: from, step: step, columns: max(int((to.Sub(from)+step-1)/step), 1), zone: zone}
 }
 
 // wholeSeconds has columns of whole seconds, so that what is counted by the second
-// falls evenly into them. The first and the last column may stick out of the window.
+// falls evenly into them. They begin with the first second that starts in the window,
+// which is where counting by the second begins; the last column may be cut short.
 func (s scale) wholeSeconds() scale {
-	c := s
-	c.step = (s.to.Sub(s.from)/maxColumns + time.Second - 1).Truncate(time.Second)
-	c.step = max(c.step, time.Second)
-	begin := s.from.Truncate(time.Second)
-	c.from = begin
-	c.columns = max(int((s.to.Sub(begin)+c.step-1)/c.step), 1)
-	return c
+	s.step = max((s.to.Sub(s.from)/maxColumns + time.Second - 1).Truncate(time.Second), time.Second)
+	s.first = s.from.Add(time.Second - 1).Truncate(time.Second)
+	s.columns = max(int((s.to.Sub(s.first)+s.step-1)/s.step), 1)
+	return s
 }
 
 func (s scale) share(t time.Time) float64 {
@@ -149,15 +148,15 @@ func (s scale) x(t time.Time) float64 { return plotLeft + plotWidth*s.share(t) }
 
 // column is the column that t falls into, or -1 outside the window.
 func (s scale) column(t time.Time) int {
-	if t.Before(s.from) || !t.Before(s.to) {
+	if t.Before(s.first) || !t.Before(s.to) {
 		return -1
 	}
-	return min(int(t.Sub(s.from)/s.step), s.columns-1)
+	return min(int(t.Sub(s.first)/s.step), s.columns-1)
 }
 
 // columnStart is where a column begins, and where the one before it ends.
 func (s scale) columnStart(i int) time.Time {
-	return earlier(s.from.Add(time.Duration(i)*s.step), s.to)
+	return earlier(s.first.Add(time.Duration(i)*s.step), s.to)
 }
 
 // columnSeconds is the length of the part of a column that lies in the window.
@@ -411,20 +410,24 @@ func servedColumns(s scale, obs *analysis.Observations) map[string][]bool {
 }
 
 // servedBars joins columns in which the target served. Empty columns part them only
-// where there are more of them than four times the target's usual pause, and at most
-// two seconds' worth are bridged: a quiet moment is not an outage.
+// where there are more than twice the target's usual pause (97th percentile), at most
+// two seconds' worth: a quiet moment is not an outage.
 func servedBars(s scale, served []bool) []Bar {
-	used := 0
-	for _, yes := range served {
+	var pauses []int
+	last := -1
+	for i, yes := range served {
+		if yes && last >= 0 {
+			pauses = append(pauses, i-last-1)
+		}
 		if yes {
-			used++
+			last = i
 		}
 	}
+	slices.Sort(pauses)
 	bridge := 0
-	if used > 0 {
-		bridge = min(4*(len(served)/used-1), int(2*time.Second/s.step))
+	if len(pauses) > 0 {
+		bridge = min(2*pauses[(len(pauses)-1)*97/100]+1, int(2*time.Second/s.step))
 	}
-	bridge = max(bridge, min(1, int(time.Second/s.step)))
 	var bars []Bar
 	for i := 0; i < len(served); i++ {
 		if !served[i] {

@@ -294,7 +294,7 @@ func (c *RateChart) areas(s scale, byTarget map[string][]float64, r *analysis.Re
 	stack := make([]float64, s.columns)
 	for i, name := range names {
 		var edge strings.Builder
-		fmt.Fprintf(&edge, "M%d %d", plotLeft, c.Bottom)
+		fmt.Fprintf(&edge, "M%s %d", coordinate(s.x(s.first)), c.Bottom)
 		previous := coordinate(float64(c.Bottom))
 		for column := range s.columns {
 			stack[column] += byTarget[name][column]
