@@ -2,6 +2,7 @@ package views
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,8 +114,8 @@ const (
 
 // scale places moments on the x axis and into columns of equal length.
 type scale struct {
-	from, to time.Time // the window
-	first    time.Time // where the first column begins
+	from, to time.Time     // the window
+	first    time.Time     // where the first column begins
 	step     time.Duration // of one column
 	columns  int
 	zone     *time.Location
@@ -122,7 +123,7 @@ type scale struct {
 
 // newScale has the finest columns that the picture can show.
 func newScale(from, to time.Time, zone *time.Location) scale {
-	step := max(to.Sub(from)/maxColumns, time.Millisecond)
+	step := max((to.Sub(from)+maxColumns-1)/maxColumns, time.Millisecond)
 	return scale{from: from, to: to, first: from, step: step, columns: max(int((to.Sub(from)+step-1)/step), 1), zone: zone}
 }
 
@@ -159,9 +160,10 @@ func (s scale) columnStart(i int) time.Time {
 	return earlier(s.first.Add(time.Duration(i)*s.step), s.to)
 }
 
-// columnSeconds is the length of the part of a column that lies in the window.
+// columnSeconds is how many seconds begin in a column and in the window: a second
+// that has begun is counted whole.
 func (s scale) columnSeconds(i int) float64 {
-	return max(s.columnStart(i+1).Sub(s.columnStart(i)).Seconds(), .001)
+	return max(math.Ceil(s.columnStart(i+1).Sub(s.columnStart(i)).Seconds()), 1)
 }
 
 // bar draws [from, to), at least a pixel and a half wide so that nothing vanishes.
