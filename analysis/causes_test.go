@@ -52,6 +52,15 @@ func TestCauses(t *testing.T) {
 			s.prepare()
 			c.bend(s)
 			r := Judge(s.obs)
+			listed := 0
+			for _, f := range r.Failures {
+				if f.Traffic == ClassUser && f.Cause == c.cause && f.Phase != nil {
+					listed += f.Count
+				}
+			}
+			if listed != c.n {
+				t.Errorf("%d listed as %s, want %d", listed, c.cause, c.n)
+			}
 			if got := r.Totals[ClassUser].Causes[c.cause]; got != c.n {
 				t.Errorf("%d by %s, want %d: %v", got, c.cause, c.n, r.Totals[ClassUser].Causes)
 			}

@@ -1,33 +1,11 @@
 package analysis
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
 	"time"
 )
-
-// failure is one failed request, from whichever witness counts its class. A group
-// of failures that were only counted, not recorded, has n > 1 and no exact times.
-type failure struct {
-	class         Class
-	start, end    time.Time
-	target        string // that it was sent to; empty where no witness says
-	targetAnswers bool   // the target itself answered
-	outcome       Outcome
-	status        int
-	route         string
-	source        string
-	n             int
-	cause         Cause
-	id            probeID
-}
-
-// kind is what makes failures of one sort: status, made by whom, route.
-func (f failure) kind() string {
-	return string(f.class) + " " + string(f.outcome) + " " + statusKey(f.status) + " " + f.route
-}
 
 // tally collects the counts of one class, in one phase or in the whole window.
 type tally struct {
@@ -88,84 +66,6 @@ func (b *bench) logRead() bool {
 		slices.ContainsFunc(b.obs.Runs, func(r Run) bool { return b.counting[r.Source] && r.Code == "" && r.Error == "" })
 }
 
-// collectFailures lists every failed request of every class in the window.
-func (b *bench) collectFailures() {
-	for i := range b.obs.Probes {
-		p := &b.obs.Probes[i]
-		outcome := b.probeOutcome(p)
-		if !outcome.Failure() || !b.inWindow(p.Done) {
-			continue
-		}
-		f := failure{class: p.Class, start: p.Sent, end: p.Done, outcome: outcome, status: p.Status, route: p.Probe, source: p.Source, n: 1, id: probeID{p.Run, p.Seq}}
-		f.target, f.targetAnswers = b.sentTo(p)
-		b.failures = append(b.failures, f)
-	}
-	kept := map[CellKey]int{}
-	for i := range b.obs.Requests {
-		r := &b.obs.Requests[i]
-		if !b.counting[r.Source] || b.byProber(r.Class) || !r.Outcome.Failure() {
-			continue
-		}
-		kept[r.CellKey]++
-		if b.inWindow(r.End) {
-			b.failures = append(b.failures, failure{
-				class: r.Class, start: r.moment(), end: r.End, target: r.Target, targetAnswers: r.TargetStatus > 0,
-				outcome: r.Outcome, status: r.Status, route: r.Route, source: r.Source, n: 1,
-			})
-		}
-	}
-	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		if !b.counting[c.Source] || !c.Outcome.Failure() || b.byProber(c.Class) {
-			continue
-		}
-		at := time.Unix(c.Second, 0).UTC()
-		if rest := c.Count - kept[c.CellKey]; rest > 0 && b.inWindow(at) {
-			b.failures = append(b.failures, failure{
-				class: c.Class, start: c.First, end: c.Last, target: c.Target, targetAnswers: c.TargetStatus > 0,
-				outcome: c.Outcome, status: c.Status, route: c.Route, source: c.Source, n: rest,
-			})
-		}
-	}
-	slices.SortStableFunc(b.failures, func(x, y failure) int {
-		return cmp.Or(x.end.Compare(y.end), x.start.Compare(y.start), cmp.Compare(x.class, y.class),
-			compareStrings(x.id.run, y.id.run), cmp.Compare(x.id.seq, y.id.seq), compareStrings(x.kind(), y.kind()), compareStrings(x.target, y.target))
-	})
-}
-
-// probeOutcome is the outcome of a probe request as it counts: a drain answer
-// outside its target's drain is a 5xx that the application made.
-func (b *bench) probeOutcome(p *ProbeRequest) Outcome {
-	if p.Outcome != OutcomeDrain503 {
-		return p.Outcome
-	}
-	target, _ := b.sentTo(p)
-	if b.draining(target, p.Sent) || b.draining(target, p.Done) {
-		return OutcomeDrain503
-	}
-	return OutcomeTarget5xx
-}
-
-// sentTo is the target that a probe request went to: by the application that
-// logged it, by the answer itself, or by its row in the access log.
-func (b *bench) sentTo(p *ProbeRequest) (target string, answered bool) {
-	id := probeID{p.Run, p.Seq}
-	begun := ""
-	for _, h := range b.handled[id] {
-		if !h.Begun {
-			return h.Target, true
-		}
-		begun = h.Target
-	}
-	if p.Target != "" {
-		return p.Target, true
-	}
-	if r := b.logged[id]; r != nil && r.Target != "" {
-		return r.Target, r.TargetStatus > 0
-	}
-	return begun, false
-}
-
 // countTraffic fills the traffic of every phase and the totals. Probe requests and
 // all failures that were recorded one by one belong to phases by exact time (start;
 // a failure by its end), other logged requests by the start of their second.
@@ -187,16 +87,12 @@ func (b *bench) countTraffic() {
 	b.countCells(whole, phases)
 	for i := range b.failures {
 		f := &b.failures[i]
-		at := f.end
-		if f.n > 1 || at.IsZero() {
-			at = f.start
-		}
 		served := ""
 		if f.targetAnswers {
 			served = f.target
 		}
 		whole[f.class].add(f.n, f.outcome, f.status, f.route, served)
-		if phase := b.phaseAt(at); phase >= 0 {
+		if phase := b.phaseAt(f.counted()); phase >= 0 {
 			phases[phase][f.class].add(f.n, f.outcome, f.status, f.route, served)
 		}
 	}

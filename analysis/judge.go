@@ -31,6 +31,7 @@ func Judge(obs Observations) Report {
 		State: WindowStateAt(obs.To, obs.Service.Window, obs.At),
 	}
 	r.Steps = b.stepReports()
+	r.Failures = b.failedRequests()
 	r.Targets = b.targetReports()
 	r.SingleTarget, r.ZeroTargets = b.single, b.zero
 	r.Detection = b.detect()

@@ -26,6 +26,7 @@ type Report struct {
 	Coverage     []Coverage       `json:"coverage"`
 	Clocks       []ClockOffset    `json:"clocks"`
 	Baseline     []BaselineTest   `json:"baseline"`
+	Failures     []FailedRequest  `json:"failures"` // the first [MaxFailures], by their end
 	Findings     []Finding        `json:"findings"`
 	Rules        []RuleState      `json:"rules"`
 	Provenance   Provenance       `json:"provenance"`
@@ -366,6 +367,29 @@ type BaselineTest struct {
 	WindowRequests   int     `json:"window_requests"`
 	P                float64 `json:"p"`
 	Significant      bool    `json:"significant"`
+}
+
+// MaxFailures is how many failed requests a report lists one by one; the totals
+// count all of them.
+const MaxFailures = 1000
+
+// FailedRequest is one failed request of the window, or several that were only
+// counted.
+type FailedRequest struct {
+	Traffic Class   `json:"traffic"`
+	Start   Time    `json:"start"`
+	End     Time    `json:"end"`
+	Target  *string `json:"target"` // that it was sent to; null where no witness says
+	Outcome Outcome `json:"outcome"`
+	Status  *int    `json:"status"`
+	// TargetStatus is what the target itself answered; null where it did not, or
+	// where the witness (a prober) cannot tell.
+	TargetStatus *int    `json:"target_status"`
+	Route        string  `json:"route"` // a probe's name, for probes
+	Request      string  `json:"request"`
+	Phase        *string `json:"phase"`
+	Cause        Cause   `json:"cause"`
+	Count        int     `json:"count"` // 1, unless they were only counted
 }
 
 // Finding is a warning with a stable code, its evidence and a remedy.

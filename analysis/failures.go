@@ -1,0 +1,141 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// failure is one failed request, from whichever witness counts its class. A group
+// of failures that were only counted, not recorded, has n > 1 and no exact times.
+type failure struct {
+	class         Class
+	start, end    time.Time
+	target        string // that it was sent to; empty where no witness says
+	targetAnswers bool   // the target itself answered
+	outcome       Outcome
+	status        int
+	targetStatus  int
+	route         string
+	request       string // its method and URL, or a probe's name and id
+	source        string
+	n             int
+	cause         Cause
+	id            probeID
+}
+
+// kind is what makes failures of one sort: status, made by whom, route.
+func (f failure) kind() string {
+	return string(f.class) + " " + string(f.outcome) + " " + statusKey(f.status) + " " + f.route
+}
+
+// collectFailures lists every failed request of every class in the window.
+func (b *bench) collectFailures() {
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		outcome := b.probeOutcome(p)
+		if !outcome.Failure() || !b.inWindow(p.Done) {
+			continue
+		}
+		f := failure{class: p.Class, start: p.Sent, end: p.Done, outcome: outcome, status: p.Status, route: p.Probe, source: p.Source, n: 1, id: probeID{p.Run, p.Seq}, request: p.Probe + " " + p.Run + "-" + strconv.Itoa(p.Seq)}
+		f.target, f.targetAnswers = b.sentTo(p)
+		if r := b.logged[f.id]; r != nil {
+			f.targetStatus = r.TargetStatus
+		}
+		b.failures = append(b.failures, f)
+	}
+	kept := map[CellKey]int{}
+	for i := range b.obs.Requests {
+		r := &b.obs.Requests[i]
+		if !b.counting[r.Source] || b.byProber(r.Class) || !r.Outcome.Failure() {
+			continue
+		}
+		kept[r.CellKey]++
+		if b.inWindow(r.End) {
+			b.failures = append(b.failures, failure{
+				class: r.Class, start: r.moment(), end: r.End, target: r.Target, targetAnswers: r.TargetStatus > 0,
+				outcome: r.Outcome, status: r.Status, targetStatus: r.TargetStatus, route: r.Route, source: r.Source, n: 1,
+				request: r.Method + " " + r.URL,
+			})
+		}
+	}
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if !b.counting[c.Source] || !c.Outcome.Failure() || b.byProber(c.Class) {
+			continue
+		}
+		at := time.Unix(c.Second, 0).UTC()
+		if rest := c.Count - kept[c.CellKey]; rest > 0 && b.inWindow(at) {
+			b.failures = append(b.failures, failure{
+				class: c.Class, start: c.First, end: c.Last, target: c.Target, targetAnswers: c.TargetStatus > 0,
+				outcome: c.Outcome, status: c.Status, targetStatus: c.TargetStatus, route: c.Route, source: c.Source, n: rest,
+			})
+		}
+	}
+	slices.SortStableFunc(b.failures, func(x, y failure) int {
+		return cmp.Or(x.end.Compare(y.end), x.start.Compare(y.start), cmp.Compare(x.class, y.class),
+			compareStrings(x.id.run, y.id.run), cmp.Compare(x.id.seq, y.id.seq), compareStrings(x.kind(), y.kind()), compareStrings(x.target, y.target), compareStrings(x.request, y.request))
+	})
+}
+
+// failedRequests lists the failures one by one, with what the judge made of them.
+func (b *bench) failedRequests() []FailedRequest {
+	list := []FailedRequest{}
+	for _, f := range b.failures[:min(len(b.failures), MaxFailures)] {
+		row := FailedRequest{
+			Traffic: f.class, Start: Time{f.start}, End: Time{f.end}, Target: known(f.target), Outcome: f.outcome, Route: f.route,
+			Request: f.request, Phase: b.phaseName(f.counted()), Cause: f.cause, Count: f.n,
+		}
+		if f.status > 0 {
+			row.Status = ptr(f.status)
+		}
+		if f.targetStatus > 0 {
+			row.TargetStatus = ptr(f.targetStatus)
+		}
+		list = append(list, row)
+	}
+	return list
+}
+
+// counted is the moment by which a failure belongs to a phase: its end, or, for
+// failures that were only counted, their start.
+func (f *failure) counted() time.Time {
+	if f.n > 1 || f.end.IsZero() {
+		return f.start
+	}
+	return f.end
+}
+
+// probeOutcome is the outcome of a probe request as it counts: a drain answer
+// outside its target's drain is a 5xx that the application made.
+func (b *bench) probeOutcome(p *ProbeRequest) Outcome {
+	if p.Outcome != OutcomeDrain503 {
+		return p.Outcome
+	}
+	target, _ := b.sentTo(p)
+	if b.draining(target, p.Sent) || b.draining(target, p.Done) {
+		return OutcomeDrain503
+	}
+	return OutcomeTarget5xx
+}
+
+// sentTo is the target that a probe request went to: by the application that
+// logged it, by the answer itself, or by its row in the access log.
+func (b *bench) sentTo(p *ProbeRequest) (target string, answered bool) {
+	id := probeID{p.Run, p.Seq}
+	begun := ""
+	for _, h := range b.handled[id] {
+		if !h.Begun {
+			return h.Target, true
+		}
+		begun = h.Target
+	}
+	if p.Target != "" {
+		return p.Target, true
+	}
+	if r := b.logged[id]; r != nil && r.Target != "" {
+		return r.Target, r.TargetStatus > 0
+	}
+	return begun, false
+}
