@@ -179,13 +179,13 @@ func targetTable(r *analysis.Report) Table {
 	table.Columns = append(table.Columns, Cell{Text: "predicted", Class: "n", Title: "from the health-check settings alone"})
 	add := func(label, title string, predicted Cell, cell func(*analysis.TargetReport) Cell) {
 		row := Row{Cells: []Cell{{Text: label, Class: "l", Title: title}}}
-		any := false
+		known := false
 		for i := range r.Targets {
 			c := cell(&r.Targets[i])
-			any = any || c.Text != Missing
+			known = known || c.Text != Missing
 			row.Cells = append(row.Cells, c)
 		}
-		if any {
+		if known {
 			row.Cells = append(row.Cells, predicted)
 			table.Rows = append(table.Rows, row)
 		}

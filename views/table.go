@@ -45,8 +45,6 @@ func right(text string) Cell { return Cell{Text: text, Class: "n"} }
 
 func at(s Stamp) Cell { return Cell{Stamp: &s, Class: "l nw"} }
 
-func code(text string) Cell { return Cell{Text: text, Class: "l", Code: true} }
-
 // lostCell is a number of failures: marked when there are some, receding when none.
 func lostCell(n int) Cell {
 	if n == 0 {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -55,7 +56,7 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
 			if r := recover(); r != nil {
-				if r == http.ErrAbortHandler {
+				if failed, ok := r.(error); ok && errors.Is(failed, http.ErrAbortHandler) {
 					panic(r)
 				}
 				err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())

@@ -20,17 +20,17 @@ type message struct {
 }
 
 // stream sends server-sent events until the client goes, the server closes, or a
-// message is the last. It asks make for a message at once, then after every change of
+// message is the last. It asks next for a message at once, then after every change of
 // a service that concerns it (empty: of any), at most once per least, and sends it
 // where it differs from the one before. Without any, a heartbeat keeps proxies from
-// hanging up; then make is asked too, since time alone changes some things.
-func (s *Server) stream(c echo.Context, service string, least time.Duration, changes <-chan string, make func(context.Context) (message, error)) error {
+// hanging up; then next is asked too, since time alone changes some things.
+func (s *Server) stream(c echo.Context, service string, least time.Duration, changes <-chan string, next func(context.Context) (message, error)) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
 	defer context.AfterFunc(s.done, cancel)()
 	s.metrics.streams.Inc()
 	defer s.metrics.streams.Dec()
-	first, err := make(ctx)
+	first, err := next(ctx)
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (s *Server) stream(c echo.Context, service string, least time.Duration, cha
 			}
 		}
 		lastSent = time.Now()
-		next, err := make(ctx)
+		changed, err := next(ctx)
 		if err != nil {
 			if ctx.Err() != nil {
 				return nil
 			}
 			return err // logged once; the browser asks again by itself
 		}
-		if ended, err := out.send(next); ended || err != nil {
+		if ended, err := out.send(changed); ended || err != nil {
 			return gone(err)
 		}
 	}

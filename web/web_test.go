@@ -103,9 +103,9 @@ func TestTellingTwiceStoresOnce(t *testing.T) {
 	s := newServer(t, Config{})
 	tell := func(path, body string, want int, stored string) {
 		t.Helper()
-		got, answer := s.request(t, "POST", path, body, nil)
-		if got.StatusCode != want || !strings.Contains(answer, `"stored":`+stored) {
-			t.Errorf("POST %s %s: %d %s", path, body, got.StatusCode, answer)
+		got, told := s.request(t, "POST", path, body, nil)
+		if got.StatusCode != want || !strings.Contains(told, `"stored":`+stored) {
+			t.Errorf("POST %s %s: %d %s", path, body, got.StatusCode, told)
 		}
 	}
 	start := `{"id":"d9","service":"orders","kind":"rolling","version_before":"a","version_after":"b","at":"2026-10-14T06:00:00Z"}`
@@ -302,7 +302,7 @@ func TestAPIEventsCarryTheReport(t *testing.T) {
 func TestRetrospectiveEndsInTheDeployPage(t *testing.T) {
 	proceed := make(chan bool)
 	var s *testServer
-	s = newServer(t, Config{Collect: func(ctx context.Context, service string, from, to time.Time, progress func(string, int, int)) error {
+	s = newServer(t, Config{Collect: func(ctx context.Context, service string, from, _ time.Time, progress func(string, int, int)) error {
 		progress("alb", 1, 2)
 		<-proceed
 		progress("alb", 2, 2)
@@ -490,7 +490,13 @@ func (s *testServer) step(t *testing.T, deploy string, kind analysis.StepKind, a
 	}
 }
 
-func (s *testServer) request(t *testing.T, method, path, body string, header map[string]string) (*http.Response, string) {
+// answer is a response whose body has been read.
+type answer struct {
+	StatusCode int
+	Header     http.Header
+}
+
+func (s *testServer) request(t *testing.T, method, path, body string, header map[string]string) (answer, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -509,7 +515,7 @@ func (s *testServer) request(t *testing.T, method, path, body string, header map
 	if err != nil {
 		t.Fatal(err)
 	}
-	return response, string(content)
+	return answer{response.StatusCode, response.Header}, string(content)
 }
 
 func (s *testServer) requestBody(t *testing.T, path string) (body string, status int) {
