@@ -85,7 +85,7 @@ func TestTwoProcessesShareAFile(t *testing.T) {
 	for process := range 2 {
 		db, err := store.Open(t.Context(), path)
 		must(t, err)
-		defer db.Close()
+		t.Cleanup(func() { _ = db.Close() })
 		put(t, db, service("orders-api"))
 		wait.Go(func() {
 			for i := range 100 {

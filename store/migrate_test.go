@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestOpenRefuses(t *testing.T) {
 		want   string
 	}{
 		"a newer database": {
-			func(t *testing.T, path string) { opened(t, path, append(released[:len(released):len(released)], next)) }, released, "a newer gapless wrote it"},
+			func(t *testing.T, path string) { opened(t, path, append(slices.Clip(released), next)) }, released, "a newer gapless wrote it"},
 		"an edited migration": {
 			func(t *testing.T, path string) { opened(t, path, released) }, edited, "must never be edited"},
 		"a database of another program": {func(t *testing.T, path string) {
@@ -59,7 +60,7 @@ func TestOpenRefuses(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer other.Close()
+			t.Cleanup(func() { _ = other.Close() })
 			if _, err := other.Exec(`CREATE TABLE theirs (id INTEGER)`); err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +101,7 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 	bad := migrations.Migration{Version: int64(len(released)) + 1, Name: "bad.sql", SQL: "CREATE TABLE half (id INTEGER) STRICT; CREATE TABLE half (id INTEGER) STRICT;", SHA256: "1"}
 	path := filepath.Join(t.TempDir(), "gapless.db")
 	opened(t, path, released)
-	if db, err := open(t.Context(), path, append(released[:len(released):len(released)], bad)); err == nil {
+	if db, err := open(t.Context(), path, append(slices.Clip(released), bad)); err == nil {
 		_ = db.Close()
 		t.Fatal("a broken migration: no error")
 	}
@@ -108,7 +109,7 @@ func TestFailedMigrationLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatalf("after a failed migration: %v", err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { _ = db.Close() })
 	var tables, sums int
 	if err := db.writer.QueryRow(`SELECT count(*), (SELECT count(*) FROM migration_checksum) FROM sqlite_schema WHERE name = 'half'`).Scan(&tables, &sums); err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { _ = db.Close() })
 	var got strings.Builder
 	err = db.view(t.Context(), func(s *sql.Tx) error {
 		lines, err := rowsOf(t.Context(), s, func(rows *sql.Rows, line *string) error { return rows.Scan(line) },
@@ -169,7 +170,7 @@ func TestReadersCannotWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { _ = db.Close() })
 	err = db.view(t.Context(), func(s *sql.Tx) error {
 		_, err := s.Exec(`DELETE FROM service`)
 		return err

@@ -147,27 +147,14 @@ func (r *observer) readCollectors() (err error) {
 // perCollector runs a query for every collector, whose id is its first argument,
 // and returns all rows in the order of the collectors.
 func perCollector[T any](r *observer, query string, scan func(rows *sql.Rows, source string, one *T) error, args func(c collectorSpan) []any) ([]T, error) {
-	stmt, err := r.sql.PrepareContext(r.ctx, query)
-	if err != nil {
-		return nil, err
-	}
-	defer stmt.Close()
 	var all []T
 	for _, c := range r.collectors {
-		rows, err := stmt.QueryContext(r.ctx, append([]any{c.id}, args(c)...)...)
+		some, err := rowsOf(r.ctx, r.sql, func(rows *sql.Rows, one *T) error { return scan(rows, c.source, one) },
+			query, append([]any{c.id}, args(c)...)...)
 		if err != nil {
 			return nil, err
 		}
-		for rows.Next() {
-			var one T
-			if err := scan(rows, c.source, &one); err != nil {
-				return nil, errors.Join(err, rows.Close())
-			}
-			all = append(all, one)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			return nil, err
-		}
+		all = append(all, some...)
 	}
 	return all, nil
 }
@@ -302,32 +289,22 @@ func (r *observer) requests() error {
 }
 
 func (r *observer) known() error {
-	stmt, err := r.sql.PrepareContext(r.ctx, `SELECT node, run, seqs FROM known WHERE object_id = ?`)
-	if err != nil {
-		return err
-	}
-	defer stmt.Close()
 	var all []analysis.KnownRequests
 	for _, o := range r.objects {
-		rows, err := stmt.QueryContext(r.ctx, o.id)
-		if err != nil {
-			return err
-		}
-		for rows.Next() {
-			k := analysis.KnownRequests{Source: o.Source}
+		some, err := rowsOf(r.ctx, r.sql, func(rows *sql.Rows, k *analysis.KnownRequests) error {
+			k.Source = o.Source
 			var packed []byte
-			err := rows.Scan(&k.Node, &k.Run, &packed)
-			if err == nil {
-				k.Seqs, err = unpackSeqs(packed)
+			if err := rows.Scan(&k.Node, &k.Run, &packed); err != nil {
+				return err
 			}
-			if err != nil {
-				return errors.Join(fmt.Errorf("object %s: %w", o.Key, err), rows.Close())
-			}
-			all = append(all, k)
-		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			seqs, err := unpackSeqs(packed)
+			k.Seqs = seqs
 			return err
+		}, `SELECT node, run, seqs FROM known WHERE object_id = ?`, o.id)
+		if err != nil {
+			return fmt.Errorf("object %s: %w", o.Key, err)
 		}
+		all = append(all, some...)
 	}
 	r.o.Known = mergeKnown(all)
 	return nil

@@ -86,7 +86,7 @@ func (db *DB) view(ctx context.Context, do func(*sql.Tx) error) error {
 
 // exec runs a statement, prepared once a transaction.
 func (t *tx) exec(query string, args ...any) (sql.Result, error) {
-	stmt, err := t.prepare(query)
+	stmt, err := t.prepare(query) //nolint:sqlclosecheck // it is closed with its transaction
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (t *tx) execOne(query string, args ...any) (bool, error) {
 
 // get reads one row.
 func (t *tx) get(query string, args []any, into ...any) error {
-	stmt, err := t.prepare(query)
+	stmt, err := t.prepare(query) //nolint:sqlclosecheck // it is closed with its transaction
 	if err != nil {
 		return err
 	}
