@@ -259,7 +259,7 @@ func TestStreamsEndWithTheServerAndBeatMeanwhile(t *testing.T) {
 	s.pace.heartbeat = 5 * time.Millisecond
 	s.start(t, "d1", began)
 	for _, path := range []string{"/stream", "/collectors/stream", "/api/v1/deploys/d1/events"} {
-		response, err := http.Get(s.url + path)
+		response, err := http.Get(s.url + path) //nolint:bodyclose // closed at the end of the test
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -533,7 +533,7 @@ func (s *testServer) stream(t *testing.T, path string) <-chan streamEvent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request) //nolint:bodyclose // closed by the goroutine that reads it
 	if err != nil {
 		t.Fatal(err)
 	}
