@@ -141,10 +141,28 @@ func (b *bench) blindByRuns(source string) []Blind {
 		covered = subtract(covered, span{r.From, r.To})
 	}
 	blind := []Blind{}
+	lag := b.readingLag(source)
 	for _, hole := range holes(b.from, b.seenTo, covered) {
-		blind = append(blind, explain(hole, failed, blindNoData))
+		spot := explain(hole, failed, blindNoData)
+		if spot.Reason == blindNoData && b.seenTo.Before(b.to) && hole.to.Equal(b.seenTo) && hole.to.Sub(hole.from) <= lag {
+			continue // the window is open, and the next read is not due yet
+		}
+		blind = append(blind, spot)
 	}
 	return blind
+}
+
+// readingLag is how far a source that is read again and again may be behind the
+// present without being blind: three times its usual interval, as with polls.
+func (b *bench) readingLag(source string) time.Duration {
+	var at []time.Time
+	for _, r := range b.obs.Runs {
+		if r.Source == source && r.Code == "" {
+			at = append(at, r.At)
+		}
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	return pollReach * medianGap(at)
 }
 
 // explain gives a hole the reason of the last failed run that meets it.

@@ -63,12 +63,15 @@ func (b *bench) detect() []Detection {
 
 // detectTarget gives the chances for one target, over the time in which it was in
 // rotation: for a total outage of length w placed anywhere there,
-// P(miss) = Σ max(0, g − w) ÷ (L − w) over the gaps g between requests that reached
-// it, edges included, L their sum.
+// P(miss) = Σ max(0, g − w) ÷ Σ (L − w) over the gaps g between requests that
+// reached it, edges included, and the spans L of that time. An outage lies within
+// one span, hence the sum below the line; with one span it is the plain formula.
 func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, failed int) Detection {
 	d := Detection{Scope: probe.Name, Phase: scope.Name, Target: l.name, Miss: []Miss{}}
 	var gaps []time.Duration
+	var spans []time.Duration
 	for _, in := range b.inRotation(l, scope.From.Time, earliest(scope.To.Time, b.seenTo)) {
+		spans = append(spans, in.to.Sub(in.from))
 		before := in.from
 		for _, t := range at {
 			if t.Before(in.from) || !t.Before(in.to) {
@@ -82,7 +85,7 @@ func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, 
 	}
 	describeGaps(&d, gaps, d.Requests)
 	for _, w := range missWindows {
-		if p, ok := missChance(gaps, w); ok {
+		if p, ok := missChance(gaps, spans, w); ok {
 			d.Miss = append(d.Miss, Miss{milliseconds(w), p})
 		}
 	}
@@ -92,18 +95,20 @@ func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, 
 	return d
 }
 
-// missChance is the chance that a total outage of length w fell between requests;
-// ok is false when the time is no longer than w.
-func missChance(gaps []time.Duration, w time.Duration) (p float64, ok bool) {
-	var length, missed time.Duration
+// missChance is the chance that a total outage of length w, placed anywhere within
+// one of the spans, fell between requests; ok is false when no span is longer.
+func missChance(gaps, spans []time.Duration, w time.Duration) (p float64, ok bool) {
+	var placements, missed time.Duration
 	for _, g := range gaps {
-		length += g
 		missed += max(0, g-w)
 	}
-	if length <= w {
+	for _, s := range spans {
+		placements += max(0, s-w)
+	}
+	if placements == 0 {
 		return 0, false
 	}
-	return float64(missed) / float64(length-w), true
+	return float64(missed) / float64(placements), true
 }
 
 // detectUnattributed gives the mean of (1 − s)^N over all placements of a failure

@@ -24,8 +24,8 @@ func TestMissChanceOfTheFirstReport(t *testing.T) {
 	for range 3 {
 		gaps = append(gaps, 2600*time.Millisecond)
 	}
-	short, _ := missChance(gaps, 400*time.Millisecond)
-	second, _ := missChance(gaps, time.Second)
+	short, _ := missChance(gaps, oneSpan(gaps), 400*time.Millisecond)
+	second, _ := missChance(gaps, oneSpan(gaps), time.Second)
 	if short < .15 || short > .165 { // by hand: (.22·.2 + .03·.4 + 3·2.2/n) ÷ (.372 + 3·2.6/n) = 15.4 %
 		t.Errorf("0.4 s: %.4f, the report says about 16 %%", short)
 	}
@@ -33,11 +33,11 @@ func TestMissChanceOfTheFirstReport(t *testing.T) {
 		t.Errorf("1 s: %.4f, the report says 0.3 to 0.4 %%", second)
 	}
 	// Counting the 150 s out of rotation as one more gap would be wrong.
-	wrong, _ := missChance(append(gaps, 150*time.Second), time.Second)
+	wrong, _ := missChance(append(gaps, 150*time.Second), oneSpan(append(gaps, 150*time.Second)), time.Second)
 	if wrong < .08 || wrong > .11 {
 		t.Errorf("with the time out of rotation 1 s gives %.3f, want the 8 to 10 %% that the figure must not be", wrong)
 	}
-	if _, ok := missChance(gaps[:1], time.Second); ok {
+	if _, ok := missChance(gaps[:1], gaps[:1], time.Second); ok {
 		t.Error("a window longer than the time has no chance")
 	}
 }
@@ -58,7 +58,7 @@ func TestMissChanceAgreesWithPlacements(t *testing.T) {
 		before = a
 	}
 	w := 500 * time.Millisecond
-	want, _ := missChance(gaps, w)
+	want, _ := missChance(gaps, oneSpan(gaps), w)
 	missed, tries := 0, 200_000
 	for range tries {
 		from := time.Duration(random.Int64N(int64(length - w)))
@@ -141,4 +141,22 @@ func TestStatisticsAgainstKnownValues(t *testing.T) {
 			t.Errorf("got %g, want %g", edge.got, edge.want)
 		}
 	}
+}
+
+// An outage lies within one span of rotation: two spans of 10 s with a request in
+// the middle of each, and w = 4 s, leave 2 × 6 s of placements; each span has two
+// gaps of 5 s, of which 1 s each misses.
+func TestMissChanceOverSeveralSpans(t *testing.T) {
+	gaps := []time.Duration{5e9, 5e9, 5e9, 5e9}
+	if p, ok := missChance(gaps, []time.Duration{10e9, 10e9}, 4*time.Second); !ok || math.Abs(p-4.0/12) > 1e-12 {
+		t.Errorf("chance %.4f, want %.4f", p, 4.0/12)
+	}
+}
+
+func oneSpan(gaps []time.Duration) []time.Duration {
+	var length time.Duration
+	for _, g := range gaps {
+		length += g
+	}
+	return []time.Duration{length}
 }

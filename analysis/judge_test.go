@@ -258,6 +258,20 @@ func TestNoDataIsNotGoodNews(t *testing.T) {
 		}
 		s.claim(r, ClaimNoUserFailureCaused, Supported, ReasonNoFailure)
 	})
+	t.Run("a live window whose logs were read a moment ago", func(t *testing.T) {
+		s := newScene(t)
+		s.prepare()
+		s.obs.At = s.at(200)
+		s.obs.Runs = nil
+		for at := 1.0; at < 199; at++ {
+			for _, source := range []string{"alb", "api-1.log", "api-2.log"} {
+				s.obs.Runs = append(s.obs.Runs, Run{Source: source, From: s.at(at - 2), To: s.at(at), At: s.at(at)})
+			}
+		}
+		s.fired(Judge(s.obs)) // two seconds behind, read every second
+		s.obs.At = s.at(202)
+		s.fired(Judge(s.obs), "blind-spot", "blind-spot", "blind-spot") // four are too many
+	})
 	t.Run("nobody was there in the risky phases", func(t *testing.T) {
 		s := newScene(t)
 		s.stop("api-1", 100, 115, true)

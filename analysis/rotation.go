@@ -79,3 +79,15 @@ func appendSpan(spans []Span, from, to time.Time) []Span {
 	}
 	return append(spans, Span{Time{from}, Time{to}, seconds(to.Sub(from))})
 }
+
+// statesOf are the polled states of one target, in order.
+func (b *bench) statesOf(name string) []StateSample {
+	var states []StateSample
+	for _, s := range b.obs.States {
+		if s.Target == name {
+			states = append(states, s)
+		}
+	}
+	slices.SortStableFunc(states, func(x, y StateSample) int { return x.At.Compare(y.At) })
+	return states
+}

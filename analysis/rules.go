@@ -60,15 +60,20 @@ var rules = []rule{
 	{"no-baseline", noBaseline},
 	{"low-traffic", lowTrafficRule},
 	{"clock-skew", clockSkew},
+	{"probe-stall", probeStall},
+	{"shutdown-5xx", shutdown5xx},
+	{"health-check-blind", healthCheckBlind},
+	{"reregistered", reregistered},
+	{"classification-suspect", classificationSuspect},
 }
 
 // pendingRules are the findings whose rule does not exist yet, or whose evidence
 // nothing collects yet. They are named in every report so that their silence is not
 // taken for good news.
 var pendingRules = map[string]string{
-	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals, "health-check-blind": whyNotBuilt,
-	"reregistered": whyNotBuilt, "shutdown-5xx": whyNotBuilt, "retry-masked": whyNotBuilt, "version-mismatch": whyNotBuilt,
-	"health-sample-claim": whyNotBuilt, "log-late": whyNotBuilt, "classification-suspect": whyNotBuilt, "probe-stall": whyNotBuilt,
+	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals,
+	"retry-masked": whyNotBuilt, "version-mismatch": whyNotBuilt,
+	"health-sample-claim": whyNotBuilt, "log-late": whyNotBuilt,
 	"overlap-double-run": whySignals, "job-stopped": whySignals, "torn-write": whySignals, "step-order": whySignals,
 	"retry-amplification": whySignals, "burst-over-limit": whySignals, "unrelated-collapse": whySignals, "unbounded-wait": whySignals,
 }

@@ -219,6 +219,77 @@ func TestRules(t *testing.T) {
 				}
 			},
 		},
+		{
+			name: "a probe stood for 5.3 s, the balancer was quick", fires: "probe-stall", build: drained,
+			bend: func(s *scene) { s.stall(500, 5255*time.Millisecond, 0) },
+			check: func(t *testing.T, f Finding) {
+				if f.Values["cause"] != stallUndetermined || f.Values["took_s"] != 5.255 || f.Values["balancer_s"] != nil {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "a probe stood because the server did", fires: "probe-stall", build: drained,
+			bend: func(s *scene) { s.stall(500, 5255*time.Millisecond, 5200*time.Millisecond) },
+			check: func(t *testing.T, f Finding) {
+				if f.Values["cause"] != stallServer || f.Values["balancer_s"] != 5.2 {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "answered 5xx while it stopped", fires: "shutdown-5xx", build: drained,
+			bend: func(s *scene) {
+				r := Request{Start: s.at(100.1), End: s.at(100.2)}
+				r.CellKey = CellKey{Second: r.Start.Unix(), Source: "alb", Target: "api-1", Class: ClassUser, Outcome: OutcomeTarget5xx, Route: OtherRoute, Status: 500, TargetStatus: 500}
+				s.obs.Requests = append(s.obs.Requests, r)
+				s.obs.Cells = append(s.obs.Cells, Cell{CellKey: r.CellKey, Count: 1, First: r.Start, Last: r.End})
+			},
+		},
+		{
+			name: "dead for 40 s and shown healthy", fires: "health-check-blind",
+			build: func(s *scene) { s.stop("api-1", 100, 140, false) },
+			check: func(t *testing.T, f Finding) {
+				if f.Values["down_s"] != 40.0 || f.Values["eject_within_s"] != 22.0 || f.Values["polls"].(int) < 38 {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "checks are disabled", fires: "health-check-blind", build: drained,
+			bend: func(s *scene) {
+				s.obs.States[5].State, s.obs.States[5].Reason = StateUnavailable, "Target.HealthCheckDisabled"
+			},
+		},
+		{
+			name: "put back by somebody else", fires: "reregistered",
+			build: func(s *scene) { s.step(StepTargetDeregistered, "api-1", 80); s.stop("api-1", 100, 115, true) },
+			bend: func(s *scene) {
+				for i := range s.obs.States {
+					if x := &s.obs.States[i]; x.Target == "api-1" && x.At.After(s.at(80)) && x.At.Before(s.at(115)) {
+						x.State = StateDraining
+						if x.At.After(s.at(90)) {
+							x.State = StateInitial
+						}
+					}
+				}
+			},
+			check: func(t *testing.T, f Finding) {
+				if f.Values["after_s"] != 11.0 || f.Values["state"] != StateInitial {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "users turned into tools", fires: "classification-suspect", build: drained,
+			bend: func(s *scene) {
+				for i := range s.obs.Cells {
+					if c := &s.obs.Cells[i]; c.Class == ClassUser && c.Second >= s.at(60).Unix() && c.Second%2 == 0 {
+						c.Class = ClassTool
+					}
+				}
+			},
+		},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -292,6 +363,23 @@ func (s *scene) turn(class Class, from, to float64, outcome Outcome, status int)
 	for i := range s.obs.Cells {
 		if c := &s.obs.Cells[i]; c.Class == class && c.TargetStatus > 0 && c.Second >= s.at(from).Unix() && c.Second < s.at(to).Unix() {
 			c.Outcome, c.Status, c.TargetStatus, c.Latency = outcome, status, status, nil
+		}
+	}
+}
+
+// stall makes a probe request take long; in the access log it took as long as given,
+// or, for 0, was quick and so is not kept one by one.
+func (s *scene) stall(seq int, took, logged time.Duration) {
+	for i := range s.obs.Probes {
+		p := &s.obs.Probes[i]
+		if p.Seq != seq || p.Class != ClassProbe {
+			continue
+		}
+		p.Done = p.Sent.Add(took)
+		if logged > 0 {
+			r := Request{Start: p.Sent, End: p.Sent.Add(logged), Duration: logged, Connected: true, ProbeRun: p.Run, ProbeSeq: seq}
+			r.CellKey = CellKey{Second: p.Sent.Unix(), Source: "alb", Target: "api-1", Class: ClassProbe, Outcome: OutcomeOK, Status: 200, TargetStatus: 200}
+			s.obs.Requests = append(s.obs.Requests, r)
 		}
 	}
 }

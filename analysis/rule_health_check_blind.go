@@ -1,0 +1,53 @@
+package analysis
+
+// healthCheckBlind fires when a target was down for longer than ejection can take,
+// its state was polled all the while, and the state never left rotation: the check
+// does not look at what died. It fires too where the load balancer says that checks
+// are disabled.
+func healthCheckBlind(b *bench) ([]Finding, string) {
+	if len(b.obs.States) == 0 {
+		return nil, whyNoStates
+	}
+	var found []Finding
+	long := 0
+	for _, l := range b.lives {
+		h := b.health(l.group)
+		for _, c := range l.cycles {
+			if c.stop.IsZero() || c.ready.IsZero() || !h.Known() || !l.polled || seconds(c.ready.Sub(c.stop)) <= predict(h).Eject.To {
+				continue
+			}
+			long++
+			polls, out := 0, 0
+			for _, s := range b.obs.States {
+				if s.Target == l.name && s.At.After(c.stop) && s.At.Before(c.ready) {
+					polls++
+					if !s.State.InRotation() {
+						out++
+					}
+				}
+			}
+			if polls == 0 || out > 0 {
+				continue
+			}
+			found = append(found, Finding{
+				Severity: SeverityHigh, Target: ptr(l.name), From: Time{c.stop}, To: Time{c.ready},
+				Values:   map[string]any{"down_s": seconds(c.ready.Sub(c.stop)), "eject_within_s": predict(h).Eject.To, "polls": polls, "path": h.Path},
+				Evidence: []Evidence{{Kind: "states", Source: "states", From: Time{c.stop}, To: Time{c.ready}, Count: polls}},
+			})
+		}
+	}
+	for _, s := range b.obs.States {
+		if s.State == StateUnavailable && s.Reason == "Target.HealthCheckDisabled" && b.inWindow(s.At) {
+			found = append(found, Finding{
+				Severity: SeverityMedium, Target: ptr(s.Target), From: Time{s.At}, To: Time{s.At},
+				Values:   map[string]any{"down_s": nil, "eject_within_s": nil, "polls": 1, "path": nil},
+				Evidence: []Evidence{{Kind: "states", Source: s.Source, From: Time{s.At}, To: Time{s.At}, Count: 1}},
+			})
+			break
+		}
+	}
+	if len(found) == 0 && long == 0 {
+		return nil, whyNoStop
+	}
+	return found, ""
+}

@@ -1,0 +1,104 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// What slowed a probe request down.
+const (
+	stallBalancer     = "load_balancer"
+	stallServer       = "server"
+	stallUndetermined = "undetermined"
+)
+
+// probeStall fires for business probes that took at least a second and ten times
+// their usual time. What was slow is told from the other witnesses of the moment:
+//
+//   - server: the access log shows that the target itself took at least half of it;
+//   - load_balancer: the log shows the request that long, but not the target;
+//   - undetermined: the load balancer was quick with it (it lies between prober and
+//     balancer), or no log has it. A second vantage point would tell the prober from
+//     the network; with one, nothing does.
+func probeStall(b *bench) ([]Finding, string) {
+	var found []Finding
+	compared := false
+	for _, probe := range b.obs.Service.Probes {
+		if probe.Class != ClassProbe {
+			continue
+		}
+		limit, ok := b.stallLimit(probe.Name)
+		if !ok {
+			continue
+		}
+		compared = true
+		for i := range b.obs.Probes {
+			p := &b.obs.Probes[i]
+			took := p.Done.Sub(p.Sent)
+			if p.Probe != probe.Name || took < limit || !b.inWindow(p.Sent) {
+				continue
+			}
+			cause, server := b.stallCause(p, took)
+			values := map[string]any{
+				"probe": probe.Name, "took_s": seconds(took), "usual_ms": milliseconds(limit / stallFactor), "cause": cause, "balancer_s": nil,
+				"others_slow": b.slowAlongside(p),
+			}
+			if server > 0 {
+				values["balancer_s"] = seconds(server)
+			}
+			found = append(found, Finding{
+				Severity: SeverityMedium, From: Time{p.Sent}, To: Time{p.Done}, Values: values,
+				Evidence: []Evidence{{Kind: "probes", Source: p.Source, From: Time{p.Sent}, To: Time{p.Done}, Count: 1}},
+			})
+		}
+	}
+	if !compared {
+		return nil, whyNoProbes
+	}
+	return found, ""
+}
+
+// stallFactor is how many times its median a request must take to be a stall.
+const stallFactor = 10
+
+// stallLimit is the time from which a request of a probe is a stall; ok is false
+// without a single success to compare with.
+func (b *bench) stallLimit(probe string) (time.Duration, bool) {
+	var took []time.Duration
+	for i := range b.obs.Probes {
+		if p := &b.obs.Probes[i]; p.Probe == probe && p.Outcome == OutcomeOK {
+			took = append(took, p.Done.Sub(p.Sent))
+		}
+	}
+	if len(took) == 0 {
+		return 0, false
+	}
+	slices.Sort(took)
+	return max(time.Second, stallFactor*took[nearestRank(.5, len(took))-1]), true
+}
+
+// stallCause weighs a slow request against its row in the access log, which keeps
+// slow rows one by one.
+func (b *bench) stallCause(p *ProbeRequest, took time.Duration) (cause string, balancer time.Duration) {
+	r := b.logged[probeID{p.Run, p.Seq}]
+	switch {
+	case r == nil || r.Start.IsZero():
+		return stallUndetermined, 0
+	case 2*r.Duration < took:
+		return stallUndetermined, r.Duration
+	case r.TargetStatus > 0 || r.Connected:
+		return stallServer, r.Duration
+	}
+	return stallBalancer, r.Duration
+}
+
+// slowAlongside counts requests of the other probes that were as slow meanwhile.
+func (b *bench) slowAlongside(p *ProbeRequest) int {
+	n := 0
+	for i := range b.obs.Probes {
+		if o := &b.obs.Probes[i]; o.Probe != p.Probe && o.Sent.Before(p.Done) && o.Done.After(p.Sent) && 2*o.Done.Sub(o.Sent) >= p.Done.Sub(p.Sent) {
+			n++
+		}
+	}
+	return n
+}
