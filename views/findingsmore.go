@@ -57,6 +57,9 @@ func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 	case "clock-skew":
 		return clockSkew(v)
 	}
+	if sentence, remedy, ok := witnessFindingWords(code, target, v); ok {
+		return sentence, remedy
+	}
 	return unknownWords("finding", code, v), ""
 }
 

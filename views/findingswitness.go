@@ -1,0 +1,79 @@
+package views
+
+// witnessFindingWords words the findings about the witnesses themselves: probes,
+// health checks, registrations and traffic rules. ok is false for any other code.
+func witnessFindingWords(code, target string, v values) (sentence, remedy string, ok bool) {
+	switch code {
+	case "probe-stall":
+		sentence, remedy = probeStall(v)
+	case "shutdown-5xx":
+		sentence = target + " answered 5xx while it was stopping"
+		if n, known := v.count("failed"); known {
+			sentence += ": " + plural(n, "request", "requests")
+		}
+		sentence += "."
+		remedy = "Let it finish the requests in flight before it closes what they need, and take it out of rotation before it is stopped."
+	case "health-check-blind":
+		sentence, remedy = healthCheckBlind(target, v)
+	case "reregistered":
+		sentence = target + " was put back into its group"
+		if n, known := v.number("after_s"); known {
+			sentence += " " + Seconds(n) + " after it was deregistered"
+		}
+		sentence += ", before the deploy did so."
+		remedy = "Find what else registers targets (an autoscaler, a second pipeline) and let only one of them do it during a deploy."
+	case "classification-suspect":
+		sentence = "The share of user requests changed with the deploy"
+		before, known := v.number("share_before")
+		after, known2 := v.number("share_after")
+		if known && known2 {
+			sentence += " from " + percent(before) + " to " + percent(after)
+		}
+		sentence += ", and nothing else explains it: a traffic rule may no longer fit."
+		remedy = "Compare the traffic rules with the user agents, paths and clients in the access log; counts of users may be somebody else's."
+	default:
+		return "", "", false
+	}
+	return sentence, remedy, true
+}
+
+var stallCauses = map[string]string{
+	"server":        "The target itself took the time",
+	"load_balancer": "The load balancer held it, not a target",
+	"undetermined":  "Whether prober, network or load balancer was slow cannot be told",
+}
+
+func probeStall(v values) (sentence, remedy string) {
+	sentence = "A request of probe " + v.text("probe") + " took"
+	if n, ok := v.number("took_s"); ok {
+		sentence += " " + Seconds(n)
+	} else {
+		sentence += " long"
+	}
+	if n, ok := v.number("usual_ms"); ok {
+		sentence += " where " + number(n) + " ms is usual"
+	}
+	sentence += ". " + word(stallCauses, v.text("cause"))
+	if n, ok := v.number("balancer_s"); ok {
+		sentence += "; the access log has it at " + Seconds(n)
+	}
+	if n, ok := v.count("others_slow"); ok && n > 0 {
+		sentence += "; " + plural(n, "request of another probe was", "requests of other probes were") + " as slow meanwhile"
+	}
+	sentence += "."
+	if v.text("cause") == "server" {
+		return sentence, "See what the target did at that moment: its logs, its pauses, its pools."
+	}
+	return sentence, "Run the probes from a second network as well: what only one of them sees lies on its own way."
+}
+
+func healthCheckBlind(target string, v values) (sentence, remedy string) {
+	down, ok := v.number("down_s")
+	within, ok2 := v.number("eject_within_s")
+	if !ok || !ok2 {
+		return "The load balancer does not check " + lowerTarget(target) + ": its health checks are disabled.",
+			"Enable health checks; without them a dead target keeps its share of the requests."
+	}
+	return target + " was down for " + Seconds(down) + ", longer than the " + Seconds(within) + " in which it should be ejected, and its state never changed.",
+		"See what the health check looks at: it did not notice that the application was gone."
+}
