@@ -96,6 +96,10 @@ const (
 	margin = 700 * time.Millisecond
 )
 
+// busyMachine are the findings that a machine with too much else to do brings, where
+// it keeps a prober from sending or answers from arriving for a second.
+var busyMachine = []string{"blind-spot", "probe-stall"}
+
 var scenarios = []scenario{
 	{
 		name: RollingNaive, kind: analysis.KindRolling, health: fastChecks, window: window, boot: bootTime, restartDelay: time.Second,
@@ -104,7 +108,7 @@ var scenarios = []scenario{
 			Verdict:  analysis.Disproved,
 			Findings: []string{"restart-before-eject"},
 			// On a slow machine a restart may take long enough to be ejected.
-			MayAlso: []string{"single-target", "reported-before-return"},
+			MayAlso: append([]string{"single-target", "reported-before-return"}, busyMachine...),
 		},
 	},
 	{
@@ -115,6 +119,7 @@ var scenarios = []scenario{
 			// Success is reported when the last node answers its own health check,
 			// as the workflow of the first report does: up to H·I + T too early.
 			Findings: []string{"reported-before-return", "single-target"},
+			MayAlso:  busyMachine,
 		},
 	},
 	{
@@ -125,7 +130,7 @@ var scenarios = []scenario{
 		expect: Expect{
 			Verdict:  analysis.Disproved,
 			Findings: []string{"returned-before-eject"},
-			MayAlso:  []string{"single-target"},
+			MayAlso:  append([]string{"single-target"}, busyMachine...),
 		},
 	},
 }

@@ -71,7 +71,7 @@ var requiredWords = map[string]string{
 }
 
 var blindWords = map[string]string{
-	"query_failed": "query failed", "gap": "no answer", "no_data": "no data", "partial_object": "log object cut short",
+	"query_failed": "query failed", "gap": "nothing polled or sent", "no_data": "no data", "partial_object": "log object cut short",
 	"horizon": "late lines awaited", "stalled": "stalled",
 }
 
