@@ -20,7 +20,7 @@ func (b *bench) clocks() []ClockOffset {
 	sent := map[probeID]*ProbeRequest{}
 	for i := range b.obs.Probes {
 		p := &b.obs.Probes[i]
-		if p.Status > 0 {
+		if p.Status > 0 && b.inWindow(p.Sent) {
 			sent[probeID{p.Run, p.Seq}] = p
 		}
 	}
@@ -34,7 +34,7 @@ func (b *bench) clocks() []ClockOffset {
 		}
 		perMinute[m] = Interval{max(bound.From, low), min(bound.To, high)}
 	}
-	resolution := resolutions(b.obs.Handled)
+	resolution := resolutions(b.handledInside())
 	for _, h := range b.obs.Handled {
 		if p := sent[probeID{h.Run, h.Seq}]; p != nil {
 			latest := h.At.Add(resolution[h.Source])
@@ -97,4 +97,15 @@ func resolutions(handled []HandledRequest) map[string]time.Duration {
 		}
 	}
 	return finest
+}
+
+// handledInside are the records of the window itself.
+func (b *bench) handledInside() []HandledRequest {
+	var inside []HandledRequest
+	for _, h := range b.obs.Handled {
+		if b.inWindow(h.At) {
+			inside = append(inside, h)
+		}
+	}
+	return inside
 }

@@ -339,3 +339,23 @@ func TestRequestsAcrossTheEdges(t *testing.T) {
 		}
 	}
 }
+
+// What lies beyond the edges is there to complete what crosses them; it must not
+// change a figure about the window.
+func TestEvidenceBeyondTheEdgesChangesNothing(t *testing.T) {
+	s := newScene(t)
+	s.stop("api-1", 80, 95, false)
+	s.prepare()
+	want, _ := json.Marshal(Judge(s.obs))
+	for i := range 200 {
+		at := -50 + float64(i)/5
+		if i >= 100 {
+			at = 300.5 + float64(i-100)/5
+		}
+		s.obs.Probes = append(s.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "beyond", Seq: i, Sent: s.at(at), Done: s.at(at + .001), Status: 200, Outcome: OutcomeOK})
+		s.obs.Handled = append(s.obs.Handled, HandledRequest{Source: "api-1.log", Target: "api-1", Run: "beyond", Seq: i, At: s.at(at + .0005), Status: 200})
+	}
+	if got, _ := json.Marshal(Judge(s.obs)); string(got) != string(want) {
+		t.Errorf("the report changed:\n%s\n%s", got, want)
+	}
+}

@@ -66,7 +66,7 @@ const stallFactor = 10
 func (b *bench) stallLimit(probe string) (time.Duration, bool) {
 	var took []time.Duration
 	for i := range b.obs.Probes {
-		if p := &b.obs.Probes[i]; p.Probe == probe && p.Outcome == OutcomeOK {
+		if p := &b.obs.Probes[i]; p.Probe == probe && p.Outcome == OutcomeOK && b.inWindow(p.Sent) {
 			took = append(took, p.Done.Sub(p.Sent))
 		}
 	}
