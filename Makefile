@@ -27,7 +27,7 @@ e2e: ## the pages in a real browser; CHROMIUM names it
 	go test -tags e2e -count=1 -timeout 15m -run '^TestBrowser' .
 
 peers: ## the collectors against AWS's stand-in; GAPLESS_MOTO names moto_server
-	go test -tags peers -count=1 -timeout 10m -run '^TestPeer' .
+	go test -tags peers -count=1 -timeout 10m -run '^TestPeer' ./...
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"reflect"
 	"syscall"
 	_ "time/tzdata" // time zones on machines that have none installed
 
@@ -87,7 +88,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		fmt.Fprintf(stderr, "gapless: %v\nTry gapless --help.\n", err)
 		return exitFailed
 	}
-	chosen, ok := parsed.Selected().Target.Addr().Interface().(command)
+	chosen, ok := reflect.TypeAssert[command](parsed.Selected().Target.Addr())
 	if !ok {
 		fmt.Fprintf(stderr, "gapless: %s does nothing by itself\n", parsed.Command())
 		return exitFailed

@@ -26,7 +26,7 @@ func (b *bench) attribute() {
 			index[p.Probe] = at
 			a := Attribution{Probe: p.Probe, ByTarget: map[string]int{}}
 			if begins {
-				a.ReceivedWithoutResponse = ptr(0)
+				a.ReceivedWithoutResponse = new(0)
 			}
 			b.report.Attribution = append(b.report.Attribution, a)
 		}
@@ -106,7 +106,7 @@ func (b *bench) complete() []Completeness {
 				row.Found = b.countLogged(source, i)
 			}
 			if row.Known > 0 {
-				row.Share = ptr(float64(row.Found) / float64(row.Known))
+				row.Share = new(float64(row.Found) / float64(row.Known))
 			}
 			rows = append(rows, row)
 		}

@@ -135,11 +135,11 @@ func (b *bench) findWorseRoutes() {
 	if !b.versionsKnown() {
 		return
 	}
-	old, new := map[routeKey]arm{}, map[routeKey]arm{}
+	before, after := map[routeKey]arm{}, map[routeKey]arm{}
 	add := func(k routeKey, target string, at time.Time, n int, failed bool) {
-		arms := old
+		arms := before
 		if b.runsNew(target, at) {
-			arms = new
+			arms = after
 		}
 		a := arms[k]
 		a.all += n
@@ -160,12 +160,12 @@ func (b *bench) findWorseRoutes() {
 			add(routeKey{p.Class, p.Probe}, target, p.Sent, 1, b.probeOutcome(p) == OutcomeTarget5xx)
 		}
 	}
-	for k, n := range new {
-		o := old[k]
+	for k, n := range after {
+		o := before[k]
 		if o.all == 0 || n.failed == 0 {
 			continue
 		}
-		if p := fisherGreater(n.failed, n.all, o.failed, o.all); p < significance/float64(len(new)) {
+		if p := fisherGreater(n.failed, n.all, o.failed, o.all); p < significance/float64(len(after)) {
 			b.worse[k] = &worse{old: o, new: n, p: p}
 		}
 	}

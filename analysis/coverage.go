@@ -73,7 +73,7 @@ func (b *bench) cover() {
 // coverAccessLog: a missing object is not blind by itself; a listing or an object
 // that could not be read is, and so is the time whose objects may still arrive.
 func (b *bench) coverAccessLog(source string) Coverage {
-	c := Coverage{Blind: b.blindByRuns(source), Lines: ptr(0), Malformed: ptr(0), PartialObjects: ptr(0)}
+	c := Coverage{Blind: b.blindByRuns(source), Lines: new(0), Malformed: new(0), PartialObjects: new(0)}
 	horizon := map[string]time.Time{}
 	for _, o := range b.obs.Objects {
 		if o.Source != source {

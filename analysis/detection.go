@@ -183,7 +183,7 @@ func describeGaps(d *Detection, gaps []time.Duration, requests int) {
 	}
 	sorted := slices.Clone(gaps)
 	slices.Sort(sorted)
-	at := func(share float64) *float64 { return ptr(milliseconds(sorted[nearestRank(share, len(sorted))-1])) }
+	at := func(share float64) *float64 { return new(milliseconds(sorted[nearestRank(share, len(sorted))-1])) }
 	d.GapMedian, d.GapP99, d.GapMax = at(.5), at(.99), at(1)
 }
 
@@ -193,5 +193,5 @@ func rateBound(n int) *float64 {
 	if n == 0 {
 		return nil
 	}
-	return ptr(1 - math.Pow(0.05, 1/float64(n)))
+	return new(1 - math.Pow(0.05, 1/float64(n)))
 }

@@ -88,10 +88,10 @@ func (b *bench) failedRequests() []FailedRequest {
 			Request: f.request, Phase: b.phaseName(f.counted()), Cause: f.cause, Count: f.n,
 		}
 		if f.status > 0 {
-			row.Status = ptr(f.status)
+			row.Status = new(f.status)
 		}
 		if f.targetStatus > 0 {
-			row.TargetStatus = ptr(f.targetStatus)
+			row.TargetStatus = new(f.targetStatus)
 		}
 		list = append(list, row)
 	}

@@ -113,7 +113,7 @@ func (l *life) upperBound(from, to time.Time) *float64 {
 	if before.IsZero() || after.IsZero() {
 		return nil
 	}
-	return ptr(seconds(after.Sub(before)))
+	return new(seconds(after.Sub(before)))
 }
 
 // fillFromProbes counts the probe requests that ended inside the window, in the

@@ -231,5 +231,3 @@ func compareStrings(a, b string) int {
 	}
 	return 0
 }
-
-func ptr[T any](v T) *T { return &v }

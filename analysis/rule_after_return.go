@@ -39,7 +39,7 @@ func returnedThenFailed(b *bench) ([]Finding, string) {
 				continue
 			}
 			found = append(found, Finding{
-				Severity: SeverityHigh, Target: ptr(l.name), From: Time{from}, To: Time{latest(to, from)},
+				Severity: SeverityHigh, Target: new(l.name), From: Time{from}, To: Time{latest(to, from)},
 				Values:   map[string]any{"failed": failed, "left_rotation": out},
 				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{from}, To: Time{to}, Count: failed}},
 			})
@@ -78,7 +78,7 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 				continue
 			}
 			found = append(found, Finding{
-				Severity: SeverityHigh, Target: ptr(l.name), From: Time{c.ready}, To: Time{b.seenTo},
+				Severity: SeverityHigh, Target: new(l.name), From: Time{c.ready}, To: Time{b.seenTo},
 				Values:   map[string]any{"waited_s": seconds(b.seenTo.Sub(c.ready)), "expected_s": seconds(predictedReturn(h)), "path": h.Path},
 				Evidence: []Evidence{{Kind: "states", Source: "states", From: Time{c.ready}, To: Time{b.seenTo}}},
 			})

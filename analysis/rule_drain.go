@@ -77,7 +77,7 @@ func (b *bench) drainRule(check func(*life, cycle, time.Time) *Finding) ([]Findi
 			}
 			marked++
 			if f := check(l, c, mark); f != nil {
-				f.Target = ptr(l.name)
+				f.Target = new(l.name)
 				f.Evidence = []Evidence{{Kind: "requests", Source: "traffic", From: f.From, To: f.To}}
 				found = append(found, *f)
 			}

@@ -30,7 +30,7 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 				continue
 			}
 			found = append(found, Finding{
-				Severity: SeverityHigh, Target: ptr(l.name), From: Time{c.stop}, To: Time{c.ready},
+				Severity: SeverityHigh, Target: new(l.name), From: Time{c.stop}, To: Time{c.ready},
 				Values:   map[string]any{"down_s": seconds(c.ready.Sub(c.stop)), "eject_within_s": predict(h).Eject.To, "polls": polls, "path": h.Path},
 				Evidence: []Evidence{{Kind: "states", Source: "states", From: Time{c.stop}, To: Time{c.ready}, Count: polls}},
 			})
@@ -39,7 +39,7 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 	for _, s := range b.obs.States {
 		if s.State == StateUnavailable && s.Reason == "Target.HealthCheckDisabled" && b.inWindow(s.At) {
 			found = append(found, Finding{
-				Severity: SeverityMedium, Target: ptr(s.Target), From: Time{s.At}, To: Time{s.At},
+				Severity: SeverityMedium, Target: new(s.Target), From: Time{s.At}, To: Time{s.At},
 				Values:   map[string]any{"down_s": nil, "eject_within_s": nil, "polls": 1, "path": nil},
 				Evidence: []Evidence{{Kind: "states", Source: s.Source, From: Time{s.At}, To: Time{s.At}, Count: 1}},
 			})

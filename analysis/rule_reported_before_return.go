@@ -39,7 +39,7 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 			values["late_s"] = seconds(until.Sub(reported))
 		}
 		found = append(found, Finding{
-			Severity: SeverityMedium, Target: ptr(l.name), From: Time{reported}, To: Time{latest(until, reported.Add(time.Microsecond))}, Values: values,
+			Severity: SeverityMedium, Target: new(l.name), From: Time{reported}, To: Time{latest(until, reported.Add(time.Microsecond))}, Values: values,
 			Evidence: []Evidence{{Kind: "steps", Source: b.obs.Deploy.Source, From: Time{reported}, To: Time{reported}, Count: 1}},
 		})
 	}

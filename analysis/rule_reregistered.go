@@ -30,7 +30,7 @@ func reregistered(b *bench) ([]Finding, string) {
 				here := s.State.InRotation() || s.State == StateInitial || s.State == StateUnhealthy
 				if left && here {
 					found = append(found, Finding{
-						Severity: SeverityHigh, Target: ptr(l.name), From: Time{s.At}, To: Time{until},
+						Severity: SeverityHigh, Target: new(l.name), From: Time{s.At}, To: Time{until},
 						Values:   map[string]any{"state": s.State, "after_s": seconds(s.At.Sub(c.deregistered))},
 						Evidence: []Evidence{{Kind: "states", Source: s.Source, From: Time{s.At}, To: Time{until}, Count: 1}},
 					})

@@ -38,7 +38,7 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 			}
 			until := latest(last, c.ready, c.stop)
 			found = append(found, Finding{
-				Severity: SeverityHigh, Target: ptr(l.name), From: Time{c.stop}, To: Time{until}, Values: values,
+				Severity: SeverityHigh, Target: new(l.name), From: Time{c.stop}, To: Time{until}, Values: values,
 				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.stop}, To: Time{until}, Count: sent}},
 			})
 		}

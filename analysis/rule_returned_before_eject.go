@@ -22,10 +22,10 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 			}
 			h := b.health(l.group)
 			verdict, _ := b.ejected(l, c, h, TargetReport{FailureWindows: b.failureWindows(l, c)})
-			switch {
-			case verdict == "yes":
+			switch verdict {
+			case "yes":
 				continue
-			case verdict == "unknown":
+			case "unknown":
 				unknown = whyServed
 				continue
 			}
@@ -45,7 +45,7 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 			}
 			values["requests"], values["failed"], values["served_by_others"] = requests, failed, others
 			found = append(found, Finding{
-				Severity: SeverityHigh, Target: ptr(l.name), From: Time{c.killed}, To: Time{c.firstServed}, Values: values,
+				Severity: SeverityHigh, Target: new(l.name), From: Time{c.killed}, To: Time{c.firstServed}, Values: values,
 				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.killed}, To: Time{c.firstServed}, Count: failed}},
 			})
 		}

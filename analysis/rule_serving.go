@@ -34,7 +34,7 @@ func idleTarget(b *bench) ([]Finding, string) {
 				continue
 			}
 			found = append(found, Finding{
-				Severity: SeverityMedium, Target: ptr(l.name), From: phase.From, To: phase.To, Values: map[string]any{"due": due},
+				Severity: SeverityMedium, Target: new(l.name), From: phase.From, To: phase.To, Values: map[string]any{"due": due},
 				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: phase.From, To: phase.To}},
 			})
 		}
@@ -83,7 +83,7 @@ func drainingTargetServed(b *bench) ([]Finding, string) {
 				continue
 			}
 			found = append(found, Finding{
-				Severity: SeverityMedium, Target: ptr(l.name), From: Time{c.deregistered}, To: Time{last},
+				Severity: SeverityMedium, Target: new(l.name), From: Time{c.deregistered}, To: Time{last},
 				Values:   map[string]any{"requests": n, "after_s": seconds(last.Sub(c.deregistered))},
 				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.deregistered}, To: Time{last}, Count: n}},
 			})

@@ -26,7 +26,7 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 			}
 			if failed > 0 {
 				found = append(found, Finding{
-					Severity: SeverityHigh, Target: ptr(l.name), From: Time{from}, To: Time{to}, Values: map[string]any{"failed": failed},
+					Severity: SeverityHigh, Target: new(l.name), From: Time{from}, To: Time{to}, Values: map[string]any{"failed": failed},
 					Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{from}, To: Time{to}, Count: failed}},
 				})
 			}

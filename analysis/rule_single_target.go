@@ -39,7 +39,7 @@ func singleTarget(b *bench) ([]Finding, string) {
 			}
 		}
 		found = append(found, Finding{
-			Severity: SeverityInfo, Target: ptr(s.Target), From: s.From, To: s.To,
+			Severity: SeverityInfo, Target: new(s.Target), From: s.From, To: s.To,
 			Values:   map[string]any{"seconds": s.Seconds, "requests": orNil(served), "others": others},
 			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: requests}},
 		})

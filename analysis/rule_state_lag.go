@@ -32,7 +32,7 @@ func stateLag(b *bench) ([]Finding, string) {
 			}
 			if late {
 				found = append(found, Finding{
-					Severity: SeverityInfo, Target: ptr(l.name), From: Time{c.begin()}, To: Time{latest(c.firstServed, c.ready, c.begin().Add(time.Microsecond))}, Values: values,
+					Severity: SeverityInfo, Target: new(l.name), From: Time{c.begin()}, To: Time{latest(c.firstServed, c.ready, c.begin().Add(time.Microsecond))}, Values: values,
 					Evidence: []Evidence{{Kind: "states", Source: l.changes[0].source, From: Time{l.changes[0].before}, To: Time{l.changes[len(l.changes)-1].seen}, Count: len(l.changes)}},
 				})
 			}

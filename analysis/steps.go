@@ -119,10 +119,10 @@ func (b *bench) stepReports() []StepReport {
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if !c.stop.IsZero() && !c.lastServed.IsZero() {
-				reports = append(reports, StepReport{Kind: StepLastRequest, At: Time{c.lastServed}, Target: ptr(l.name), Source: "traffic", Inferred: true})
+				reports = append(reports, StepReport{Kind: StepLastRequest, At: Time{c.lastServed}, Target: new(l.name), Source: "traffic", Inferred: true})
 			}
 			if !c.firstServed.IsZero() {
-				reports = append(reports, StepReport{Kind: StepFirstRequest, At: Time{c.firstServed}, Target: ptr(l.name), Source: "traffic", Inferred: true})
+				reports = append(reports, StepReport{Kind: StepFirstRequest, At: Time{c.firstServed}, Target: new(l.name), Source: "traffic", Inferred: true})
 			}
 		}
 		for _, change := range l.changes {
@@ -130,7 +130,7 @@ func (b *bench) stepReports() []StepReport {
 			if !change.in {
 				kind = StepTargetEjected
 			}
-			reports = append(reports, StepReport{Kind: kind, At: Time{change.seen}, Target: ptr(l.name), Source: change.source, Inferred: true})
+			reports = append(reports, StepReport{Kind: kind, At: Time{change.seen}, Target: new(l.name), Source: change.source, Inferred: true})
 		}
 	}
 	slices.SortStableFunc(reports, func(x, y StepReport) int { return x.At.Compare(y.At.Time) })

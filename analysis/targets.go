@@ -230,7 +230,7 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 		r.Predicted = predict(h)
 		if !c.stop.IsZero() && c.onPurpose {
 			// The first report measured twice the theory, so the margin is as much again.
-			r.RecommendedDrainWait = ptr(math.Ceil(2*r.Predicted.Eject.To*10) / 10)
+			r.RecommendedDrainWait = new(math.Ceil(2*r.Predicted.Eject.To*10) / 10)
 		}
 	}
 	r.Ejected, r.EjectedBasis = b.ejected(l, c, h, r)
@@ -287,7 +287,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 		yes = append(yes, "state-changed")
 	}
 	switch {
-	case len(no) > 0 && !(len(no) == 1 && no[0] == "state-never-changed" && len(yes) > 0):
+	case len(no) > 0 && (len(no) > 1 || no[0] != "state-never-changed" || len(yes) == 0):
 		return "no", no
 	case len(yes) > 0:
 		return "yes", yes

@@ -6,6 +6,8 @@
 // network and no sentences meant for people (those live in views).
 package analysis
 
+import "slices"
+
 // Class says whose request it was. Counts of different classes are never summed.
 type Class string
 
@@ -116,14 +118,7 @@ var StepKinds = []StepKind{
 }
 
 // Known reports whether k is one of the step kinds.
-func (k StepKind) Known() bool {
-	for _, each := range StepKinds {
-		if k == each {
-			return true
-		}
-	}
-	return false
-}
+func (k StepKind) Known() bool { return slices.Contains(StepKinds, k) }
 
 // TargetState is a state word of the load balancer, kept as it says it.
 type TargetState string

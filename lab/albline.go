@@ -11,13 +11,12 @@ const albTime = "2006-01-02T15:04:05.000000Z"
 
 // identity is what the load balancer is called in its logs and its API.
 type identity struct {
-	region, account         string
-	loadBalancer            string // app/name/id
-	loadBalancerARN         string
-	targetGroup             string // name
-	targetGroupARN          string
-	node                    string // address of the load-balancer node
-	listenerProtocol, vpcID string
+	region, account string
+	loadBalancer    string // app/name/id
+	loadBalancerARN string
+	targetGroup     string // name
+	targetGroupARN  string
+	node            string // address of the load-balancer node
 }
 
 // appendALBLine appends a request as a line of an ALB access log, without the line

@@ -213,7 +213,7 @@ func (b *balancer) forward(r *http.Request, body []byte, x *exchange) *answer {
 // outgoing is the request as the target gets it.
 func (b *balancer) outgoing(r *http.Request, body []byte, x *exchange) *http.Request {
 	header := r.Header.Clone()
-	for _, name := range strings.Split(header.Get("Connection"), ",") {
+	for name := range strings.SplitSeq(header.Get("Connection"), ",") {
 		header.Del(strings.TrimSpace(name))
 	}
 	for name := range header {

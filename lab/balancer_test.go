@@ -102,7 +102,8 @@ func TestClientThatLeavesIs460(t *testing.T) {
 		leave()
 	}()
 	request, _ := http.NewRequestWithContext(ctx, http.MethodGet, b.url, nil)
-	if _, err := http.DefaultClient.Do(request); err == nil {
+	if response, err := http.DefaultClient.Do(request); err == nil {
+		_ = response.Body.Close()
 		t.Fatal("the client got an answer though it left")
 	}
 	b.want(t, 460, 460, target.address, "-1 -1 -1")

@@ -159,6 +159,7 @@ func TestGracefulStopFinishesRequestsInFlight(t *testing.T) {
 	if err != nil || response.StatusCode != 200 {
 		t.Fatalf("the request in flight got %v, %v; want 200", response, err)
 	}
+	_ = response.Body.Close()
 	if err := wait(t.Context()); err != nil {
 		t.Fatal(err)
 	}
