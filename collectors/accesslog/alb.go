@@ -2,7 +2,9 @@ package accesslog
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"net/netip"
 )
 
@@ -63,16 +65,24 @@ var albNames = [albFields]string{
 
 // albFormat parses ALB access-log lines. It keeps the fields of the last line, so
 // one value serves one goroutine.
-type albFormat struct{ fields albTokens }
+type albFormat struct {
+	fields albTokens
+	clock  clock
+}
 
 // albTokens are the fields of one line: at most albFields, whatever follows them
 // is ignored.
 type albTokens struct {
 	line []byte
-	at   [albFields]struct{ from, to uint32 }
+	at   [albFields]stretch
 	n    int
+	next int  // where the fields after the n-th begin
 	open bool // the last field's closing quote is missing
+	same [2]memo
 }
+
+// stretch is a part of a line.
+type stretch struct{ from, to uint32 }
 
 // field is the i-th field without its quotes, as it stands; nil where the line
 // ends before it.
@@ -96,30 +106,39 @@ func (t *albTokens) value(i int) []byte {
 // (lines with `"-"1` are in circulation), except in the two fields whose text is
 // the client's.
 func (t *albTokens) split(line []byte) {
-	t.line, t.n, t.open = line, 0, false
-	i := 0
-	for t.n < albFields {
+	t.begin(line)
+	t.upTo(albFields)
+}
+
+// begin takes a line; upTo cuts it.
+func (t *albTokens) begin(line []byte) { t.line, t.n, t.next, t.open = line, 0, 0, false }
+
+// quotedDash is `"-" `, little-endian.
+const quotedDash = '"' | '-'<<8 | '"'<<16 | ' '<<24
+
+// upTo cuts the line up to its n-th field, going on where it stopped before.
+func (t *albTokens) upTo(n int) {
+	line, i := t.line, t.next
+	for t.n < n && !t.open {
 		for i < len(line) && line[i] == ' ' {
 			i++
 		}
 		if i >= len(line) {
-			return
+			break
 		}
 		at := &t.at[t.n]
-		// A third of all fields are a dash, and need no search for their end.
-		if rest := line[i:]; len(rest) >= 4 && rest[0] == '"' && rest[1] == '-' && rest[2] == '"' && rest[3] == ' ' {
-			at.from, at.to = uint32(i+1), uint32(i+2)
-			i += 4
+		rest := line[i:]
+		if rest[0] != '"' {
+			end := i + indexSpace(rest)
+			*at = stretch{uint32(i), uint32(end)}
+			i = end
 			t.n++
 			continue
 		}
-		if line[i] != '"' {
-			end := bytes.IndexByte(line[i:], ' ')
-			if end < 0 {
-				end = len(line) - i
-			}
-			at.from, at.to = uint32(i), uint32(i+end)
-			i += end
+		// Many quoted fields are a dash, and need no search for their end.
+		if len(rest) >= 4 && binary.LittleEndian.Uint32(rest) == quotedDash {
+			*at = stretch{uint32(i + 1), uint32(i + 2)}
+			i += 3
 			t.n++
 			continue
 		}
@@ -128,8 +147,9 @@ func (t *albTokens) split(line []byte) {
 		if end < 0 {
 			t.open = true
 			at.from, at.to = uint32(i), uint32(len(line))
+			i = len(line)
 			t.n++
-			return
+			break
 		}
 		if next := i + end + 1; end > 0 && line[next-2] == '\\' || next < len(line) && line[next] != ' ' {
 			end = closingQuote(line[i:], t.n == albRequest || t.n == albAgent)
@@ -142,6 +162,62 @@ func (t *albTokens) split(line []byte) {
 		i += end + 1
 		t.n++
 	}
+	t.next = i
+}
+
+// memo is the text of a few fields in a row, as the line before had it: most lines
+// have the same there, and to compare is cheaper than to cut.
+type memo struct {
+	text []byte // from the first field to the one byte after the last, which ends it
+	at   [4]stretch
+}
+
+// memoLimit bounds the text of a memo.
+const memoLimit = 1024
+
+// upToLike cuts the line up to its n-th field (at most four from here), which m
+// does where they are the same as in the line before.
+func (t *albTokens) upToLike(m *memo, n int) {
+	first := t.n
+	for t.next < len(t.line) && t.line[t.next] == ' ' {
+		t.next++
+	}
+	begin := t.next
+	if len(m.text) > 0 && bytes.HasPrefix(t.line[begin:], m.text) {
+		for i, at := range m.at[:n-first] {
+			t.at[first+i] = stretch{at.from + uint32(begin), at.to + uint32(begin)}
+		}
+		t.n, t.next = n, begin+len(m.text)-1
+		return
+	}
+	t.upTo(n)
+	m.text = m.text[:0]
+	if t.n < n || t.open || t.next >= len(t.line) || t.next-begin >= memoLimit {
+		return
+	}
+	m.text = append(m.text, t.line[begin:t.next+1]...)
+	for i := range n - first {
+		m.at[i] = stretch{t.at[first+i].from - uint32(begin), t.at[first+i].to - uint32(begin)}
+	}
+}
+
+// indexSpace is the place of the first space in b, or b's length. Most bare fields
+// are so short that eight bytes at a time beat a call.
+func indexSpace(b []byte) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:]) ^ ones*' '
+		if found := (x - ones) &^ x & highs; found != 0 {
+			return i + bits.TrailingZeros64(found)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if b[i] == ' ' {
+			return i
+		}
+	}
+	return len(b)
 }
 
 // closingQuote finds the quote that ends a field: the first that no backslash
@@ -170,7 +246,16 @@ func closingQuote(b []byte, clients bool) int {
 
 func (f *albFormat) parse(line []byte, e *entry) (reject, bool) {
 	t := &f.fields
-	t.split(line)
+	t.begin(line)
+	t.upTo(albCipher)
+	if t.n == albCipher && !t.open {
+		t.upToLike(&t.same[0], albGroup+1)
+		t.upTo(albDomain)
+	}
+	if t.n == albDomain && !t.open {
+		t.upToLike(&t.same[1], albRule+1)
+		t.upTo(albCreated + 1)
+	}
 	whole := t.n
 	if t.open {
 		whole--
@@ -178,7 +263,7 @@ func (f *albFormat) parse(line []byte, e *entry) (reject, bool) {
 	if whole < albLeast || !albTypeWord(t.field(albType)) || bytes.HasPrefix(t.field(albELB), []byte("net/")) {
 		return diagnose(line), false
 	}
-	end, ok := parseTime(t.field(albTime))
+	end, ok := f.clock.parse(t.field(albTime))
 	if !ok {
 		return diagnose(line), false
 	}
@@ -188,20 +273,27 @@ func (f *albFormat) parse(line []byte, e *entry) (reject, bool) {
 	}
 	e.end, e.status = end, status
 	e.targetStatus, _ = parseStatus(t.field(albTargetStatus))
-	e.start, e.hasStart = parseTime(t.field(albCreated))
-	e.balancer, e.node = t.value(albELB), t.value(albNode)
+	e.start, e.hasStart = f.clock.parse(t.field(albCreated))
+	e.balancer, e.node, e.errorReason = t.value(albELB), nil, nil
 	e.client, e.clientPort = nil, nil
 	if client := t.value(albClient); client != nil {
 		e.client, e.clientPort = splitAddress(client)
 	}
 	e.target, e.group = t.value(albTarget), t.value(albGroup)
 	e.method, e.url, e.protocol = splitRequest(t.value(albRequest))
-	e.agent, e.errorReason = t.value(albAgent), t.value(albError)
+	e.agent = t.value(albAgent)
 	wait := t.field(albRequestTime)
 	e.connected = len(wait) > 0 && wait[0] != '-'
 	word := t.field(albType)
 	e.webSocket = status == 101 || word[0] == 'w' && word[1%len(word)] == 's'
 	return reject{}, true
+}
+
+// rest reads what parse left out: the node and the reason of an error, which stand
+// at the line's end and are needed for few lines.
+func (f *albFormat) rest(e *entry) {
+	f.fields.upTo(albFields)
+	e.node, e.errorReason = f.fields.value(albNode), f.fields.value(albError)
 }
 
 // albTypeWord reports whether b can be a type: a short word. Which words there are

@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"gapless/analysis"
+	"gapless/collectors/accesslog/albgen"
 )
 
 const benchLines = 200000
@@ -85,7 +86,7 @@ func BenchmarkObject(b *testing.B) {
 }
 
 func rollBytes(b *testing.B, rules *analysis.Classifier, data []byte) {
-	roll := newRollup(&albFormat{}, rules, &Config{Source: "alb", Slow: time.Second}, analysis.Object{Key: "bench"})
+	roll := newRollup(&albFormat{}, rules, &Config{Source: "alb", Slow: time.Second}, analysis.Object{Key: "bench", Node: albgen.Node})
 	end, err := eachLine(context.Background(), bytes.NewReader(data), roll.add)
 	if err != nil || end.err != nil {
 		b.Fatal(err, end.err)

@@ -11,6 +11,9 @@ type format interface {
 	// overwrites. It answers false, and why, where the line is not understood. The
 	// slices of e are parts of line.
 	parse(line []byte, e *entry) (reject, bool)
+	// rest completes the entry of the line that was parsed last. Until then the
+	// node and errorReason may be missing, which few lines are asked for.
+	rest(e *entry)
 }
 
 // entry is one logged request in the terms that all formats share. A slice is nil
@@ -78,8 +81,8 @@ func withoutBOM(l *line) []byte {
 // urlPath is the path of a logged URL, without host and query. It is empty where
 // the URL has none.
 func urlPath(url []byte) []byte {
-	if i := bytes.Index(url, []byte("://")); i >= 0 {
-		url = url[i+3:]
+	if i := schemeEnd(url); i >= 0 {
+		url = url[i:]
 		slash := bytes.IndexByte(url, '/')
 		if slash < 0 {
 			return nil
@@ -92,13 +95,24 @@ func urlPath(url []byte) []byte {
 	return url
 }
 
+// schemeEnd is where the text after a URL's "://" begins, or -1.
+func schemeEnd(url []byte) int {
+	if len(url) >= 8 && string(url[:8]) == "https://" { // nearly always
+		return 8
+	}
+	if i := bytes.Index(url, []byte("://")); i >= 0 {
+		return i + 3
+	}
+	return -1
+}
+
 // urlHost is the host of a logged URL, without port and brackets.
 func urlHost(url []byte) []byte {
-	i := bytes.Index(url, []byte("://"))
+	i := schemeEnd(url)
 	if i < 0 {
 		return nil
 	}
-	url = url[i+3:]
+	url = url[i:]
 	if end := bytes.IndexAny(url, "/?"); end >= 0 {
 		url = url[:end]
 	}
@@ -178,3 +192,6 @@ func unhex(c byte) byte {
 // view is b as a string without a copy. It must not outlive the line that b is
 // part of: use it for look-ups and comparisons, clone what is kept.
 func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+
+// bytesOf is s as bytes without a copy, for reading only.
+func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -82,7 +82,9 @@ func (p *lineWriter) append(b []byte, l *line) ([]byte, bool) {
 	case l.long > 0:
 		why = rejectLong
 	default:
-		why, ok = p.alb.parse(withoutBOM(l), &p.entry)
+		if why, ok = p.alb.parse(withoutBOM(l), &p.entry); ok {
+			p.alb.rest(&p.entry)
+		}
 	}
 	if !ok {
 		b = append(b, `,"ok":false,"reason":`...)

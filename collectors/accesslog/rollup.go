@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"container/heap"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net/netip"
@@ -85,8 +86,15 @@ type knownKey struct {
 
 // names numbers distinct texts in the order in which they come. Number 0 is none.
 type names struct {
-	numbers map[string]uint32
-	values  []string
+	numbers map[string]uint32 // by text
+	texts   []string          // by number
+	values  []string          // by number
+	recent  [16]recentName    // by the texts' ends: most lines have one of a few
+}
+
+type recentName struct {
+	text   string
+	number uint32
 }
 
 // of answers b's number; value makes the name from b the first time.
@@ -94,20 +102,39 @@ func (n *names) of(b []byte, value func(string) string) uint32 {
 	if b == nil {
 		return 0
 	}
+	recent := &n.recent[ends(b)%uint64(len(n.recent))]
+	if recent.number > 0 && recent.text == string(b) {
+		return recent.number
+	}
 	number, ok := n.numbers[string(b)]
 	if !ok {
 		if n.numbers == nil {
-			n.numbers, n.values = map[string]uint32{}, append(n.values, "")
+			n.numbers, n.texts, n.values = map[string]uint32{}, append(n.texts, ""), append(n.values, "")
 		}
 		number = uint32(len(n.values))
-		text := strings.ToValidUTF8(string(b), "\uFFFD")
+		text := string(b)
+		name := strings.ToValidUTF8(text, "\uFFFD")
 		if value != nil {
-			text = value(text)
+			name = value(name)
 		}
-		n.values = append(n.values, text)
-		n.numbers[string(b)] = number
+		n.numbers[text] = number
+		n.texts, n.values = append(n.texts, text), append(n.values, name)
 	}
+	*recent = recentName{n.texts[number], number}
 	return number
+}
+
+// ends is a hash of a text's first and last eight bytes.
+func ends(b []byte) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	if len(b) < 8 {
+		h := uint64(len(b))
+		for _, c := range b {
+			h = h<<8 | uint64(c)
+		}
+		return h * odd >> 32
+	}
+	return (binary.LittleEndian.Uint64(b)*odd ^ binary.LittleEndian.Uint64(b[len(b)-8:])) * odd >> 32
 }
 
 func (n *names) name(number uint32) string {
@@ -165,6 +192,7 @@ func (r *rollup) count(e *entry, number int) {
 	}
 	node := uint32(0)
 	if r.object.Node == "" { // the object's name says it, else the line may
+		r.format.rest(e)
 		node = r.nodes.of(e.node, nil)
 	}
 	key := cellKey{
@@ -223,6 +251,7 @@ func (r *rollup) addKnown(node uint32, run string, seq int) {
 
 // request is the entry as it is kept alone. Escapes in its texts are decoded.
 func (r *rollup) request(e *entry, key cellKey, number int, took int64, run string, seq int) analysis.Request {
+	r.format.rest(e)
 	q := analysis.Request{
 		CellKey: r.cellKey(key), End: at(e.end), Duration: time.Duration(took) * time.Microsecond,
 		Method: r.text(e.method), URL: r.text(e.url), Client: r.text(e.client), UserAgent: r.text(e.agent),
@@ -284,7 +313,7 @@ func (r *rollup) routeNumber(name string) uint32 {
 	if name == r.lastRoute {
 		return r.lastRouteNumber
 	}
-	r.lastRoute, r.lastRouteNumber = name, r.routes.of([]byte(name), nil)
+	r.lastRoute, r.lastRouteNumber = name, r.routes.of(bytesOf(name), nil)
 	return r.lastRouteNumber
 }
 
