@@ -15,6 +15,7 @@ func (b *bench) findCauses() {
 	for _, t := range b.report.Baseline {
 		quiet[t.Kind] = t.BaselineFailures > 0 && !t.Significant
 	}
+	b.findForeignStops()
 	widen := b.clockDoubt()
 	for i := range b.failures {
 		f := &b.failures[i]
@@ -26,6 +27,8 @@ func (b *bench) findCauses() {
 			if b.meetsNeighbor(f, widen) {
 				f.cause = CauseShared
 			}
+		case b.meetsNeighbor(f, widen):
+			f.cause = CauseShared
 		case b.byNewVersion(f) && b.worse[routeKey{f.class, f.route}] != nil:
 			f.cause = CauseVersion
 		case quiet[f.kind()] && f.target != "":
@@ -68,18 +71,30 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 	return slices.ContainsFunc(b.zero, func(s Span) bool { return !to.Before(s.From.Time) && from.Before(s.To.Time) })
 }
 
-// meetsNeighbor reports whether a failure also lies at a stop or return that
-// belongs to another deploy.
+// meetsNeighbor reports whether a failure meets the time from a stop of the target by
+// another deploy to its next readiness, widened by the check's timeout.
 func (b *bench) meetsNeighbor(f *failure, widen time.Duration) bool {
+	from, to := f.start.Add(-widen), f.end.Add(widen)
+	return slices.ContainsFunc(b.foreign, func(d drain) bool {
+		return (f.target == "" || f.target == d.target) && !to.Before(d.from) && !from.After(d.to)
+	})
+}
+
+// findForeignStops lists the stops that other deploys made in this window.
+func (b *bench) findForeignStops() {
 	for _, s := range b.obs.Steps {
-		if s.Deploy == "" || s.Deploy == b.obs.Deploy.ID || rank(s.Kind) < 2 || f.target != "" && s.Target != f.target {
+		if rank(s.Kind) != 2 || b.owner(s) == b.obs.Deploy.ID {
 			continue
 		}
-		if near(f.start.Add(-widen), f.end.Add(widen), s.At, b.slack("")) {
-			return true
+		var back time.Time
+		for _, r := range b.obs.Steps {
+			if r.Kind == StepAppReady && r.Target == s.Target && r.At.After(s.At) {
+				back = earliest(back, r.At)
+			}
 		}
+		slack := b.slack("")
+		b.foreign = append(b.foreign, drain{s.Target, s.At.Add(-slack), latest(back, s.At).Add(slack)})
 	}
-	return false
 }
 
 func near(from, to, moment time.Time, slack time.Duration) bool {

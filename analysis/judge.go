@@ -61,6 +61,7 @@ type bench struct {
 	handled  map[probeID][]HandledRequest
 	logged   map[probeID]*Request // single log rows of known probe requests
 	drains   []drain
+	foreign  []drain // stops by other deploys, until the target was ready, with slack
 	coverage map[string]*Coverage
 	surges   []surge
 	offsets  []ClockOffset
@@ -68,7 +69,9 @@ type bench struct {
 	single   []TargetSpan
 	zero     []Span
 	worse    map[routeKey]*worse
-	skewed   map[string]bool // clocks whose bounds contradict each other within a minute
+	// servedFrom and servedTo are the first and last moment at which any target served.
+	servedFrom, servedTo time.Time
+	skewed               map[string]bool // clocks whose bounds contradict each other within a minute
 }
 
 // probeID names one probe request.

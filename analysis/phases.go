@@ -153,7 +153,7 @@ func (p Phase) risky() bool {
 	return true
 }
 
-// drain is a span in which a target answers health checks with 503 on purpose.
+// drain is a span in which a target is on its way out or gone.
 type drain struct {
 	target   string
 	from, to time.Time

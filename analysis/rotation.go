@@ -7,12 +7,23 @@ import (
 
 // inRotation are the spans in [from, to) in which a target was in rotation as far
 // as traffic shows: all of it, less the time between the last request before each
-// stop and the first one after.
+// stop and the first one after, and less the time before the first request it served
+// at all, or after the last, where others served meanwhile and it usually does not
+// pause so long: a target that was added or taken away.
 func (b *bench) inRotation(l *life, from, to time.Time) []span {
 	if !from.Before(to) {
 		return nil
 	}
 	in := []span{{from, to}}
+	if first, last := b.servedFrom, b.servedTo; len(l.points) > 0 {
+		pause := pollReach * max(l.usualPause(), time.Second)
+		if l.points[0].Sub(first) > pause {
+			in = subtract(in, span{b.from, l.points[0]})
+		}
+		if end := l.points[len(l.points)-1]; last.Sub(end) > pause {
+			in = subtract(in, span{end, b.to})
+		}
+	}
 	for _, c := range l.cycles {
 		if gone, back, ok := b.down(c); ok {
 			in = subtract(in, span{gone, back})
@@ -33,9 +44,6 @@ func (b *bench) findDips() {
 	}
 	for _, name := range sortedKeys(groups) {
 		mates := groups[name]
-		if len(mates) < 2 {
-			continue
-		}
 		edges := []time.Time{b.from, b.seenTo}
 		in := make([][]span, len(mates))
 		for i, l := range mates {
@@ -61,6 +69,9 @@ func (b *bench) findDips() {
 			case 0:
 				zero = appendSpan(zero, from, to)
 			case 1:
+				if b.groupSize(name) < 2 {
+					break // it never had another
+				}
 				if n := len(single); n > 0 && single[n-1].Target == alone && single[n-1].To.Equal(from) {
 					single[n-1].To, single[n-1].Seconds = Time{to}, seconds(to.Sub(single[n-1].From.Time))
 				} else {
@@ -70,6 +81,38 @@ func (b *bench) findDips() {
 		}
 	}
 	b.single, b.zero = single, zero
+}
+
+// groupSize is how many targets a group has, whether they served or not.
+func (b *bench) groupSize(group string) int {
+	n := 0
+	for _, l := range b.lives {
+		if l.group == group {
+			n++
+		}
+	}
+	return n
+}
+
+// share is a target's share of its group's requests before a moment: what it had
+// while nothing was done to it. Weights may be unequal, so an equal share is assumed
+// only where fewer than [lowTraffic] requests were there to tell.
+func (b *bench) share(l *life, before time.Time) float64 {
+	own, all := 0, 0
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if c.Target == "" || !b.counting[c.Source] || !c.Last.Before(before) || b.byName[c.Target].group != l.group {
+			continue
+		}
+		all += c.Count
+		if c.Target == l.name {
+			own += c.Count
+		}
+	}
+	if all < lowTraffic {
+		return 1 / float64(b.groupSize(l.group))
+	}
+	return float64(own) / float64(all)
 }
 
 func appendSpan(spans []Span, from, to time.Time) []Span {

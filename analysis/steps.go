@@ -37,7 +37,7 @@ func rank(k StepKind) int {
 // restart during the baseline is not taken for a part of it.
 func (b *bench) readSteps() {
 	for _, s := range b.obs.Steps {
-		if s.Deploy != b.obs.Deploy.ID && s.Deploy != "" || !b.inWindow(s.At) {
+		if b.owner(s) != b.obs.Deploy.ID || !b.inWindow(s.At) {
 			continue
 		}
 		b.steps = append(b.steps, step{Step: s})
@@ -80,6 +80,35 @@ func (b *bench) readSteps() {
 		reached[s.Target] = max(before, r)
 		s.opens = r != 4
 	}
+}
+
+// owner is the id of the deploy that a step belongs to. An inferred step names none:
+// it belongs to the deploy that reported the same of the target within a minute of
+// it, else to the one that began last before it. This deploy's neighbours are asked
+// too, since windows of deploys that run back to back share their steps.
+func (b *bench) owner(s Step) string {
+	if s.Deploy != "" || len(b.obs.Neighbors) == 0 {
+		return cmp.Or(s.Deploy, b.obs.Deploy.ID)
+	}
+	nearest, distance := "", time.Minute
+	for _, told := range b.obs.Steps {
+		if told.Deploy == "" || told.Target != s.Target || rank(told.Kind) != rank(s.Kind) {
+			continue
+		}
+		if d := told.At.Sub(s.At).Abs(); d < distance {
+			nearest, distance = told.Deploy, d
+		}
+	}
+	if nearest != "" {
+		return nearest
+	}
+	owner, began := b.obs.Deploy.ID, b.obs.Deploy.StartedAt
+	for _, d := range b.obs.Neighbors {
+		if !d.StartedAt.After(s.At) && d.StartedAt.After(began) {
+			owner, began = d.ID, d.StartedAt
+		}
+	}
+	return owner
 }
 
 // stopsLater reports whether the target of step i stops after it without getting

@@ -55,6 +55,9 @@ func (b *bench) readServing() {
 	}
 	for _, l := range b.lives {
 		slices.SortFunc(l.points, time.Time.Compare)
+		if n := len(l.points); n > 0 {
+			b.servedFrom, b.servedTo = earliest(b.servedFrom, l.points[0]), latest(b.servedTo, l.points[n-1])
+		}
 	}
 	b.readStates()
 }
@@ -329,23 +332,17 @@ func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
 	if until.IsZero() {
 		until = b.to
 	}
-	mates := 0
-	for _, other := range b.lives {
-		if other.group == l.group {
-			mates++
-		}
-	}
-	if mates < 2 {
+	if b.groupSize(l.group) < 2 {
 		return false
 	}
 	n := 0
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if b.counting[cell.Source] && cell.Target != "" && !cell.First.Before(since) && cell.First.Before(until) {
+		if b.counting[cell.Source] && cell.Target != "" && b.byName[cell.Target].group == l.group && !cell.First.Before(since) && cell.First.Before(until) {
 			n += cell.Count
 		}
 	}
-	return math.Pow(1-1/float64(mates), float64(n)) < 0.05
+	return math.Pow(1-b.share(l, c.begin()), float64(n)) < 0.05
 }
 
 // returnToNextDrain is the time from this target's return until another one of its
