@@ -27,6 +27,8 @@ type Observations struct {
 	Probes    []ProbeRequest
 	Handled   []HandledRequest
 	States    []StateSample
+	Checks    []HealthCheckResult // from CheckReach before the window to its end
+	Metrics   []MetricSum
 	Runs      []Run
 	Objects   []Object
 	Counts    []RuleCount
@@ -34,6 +36,10 @@ type Observations struct {
 
 // EdgeReach is how far around a window single requests are looked at.
 const EdgeReach = time.Minute
+
+// CheckReach is how far before a window health checks are looked at: whether a
+// target was in or out at its start takes as many of them as the thresholds say.
+const CheckReach = 5 * time.Minute
 
 // Deploy is one change rolled over the targets of a service.
 type Deploy struct {
@@ -158,6 +164,33 @@ type StateSample struct {
 	Reason      string
 }
 
+// HealthCheckResult is one health check, as the load-balancer node that made it
+// logged it. Every node checks every target by itself.
+type HealthCheckResult struct {
+	Source      string // health-check log's name
+	Node        string // address of the node; empty where neither line nor name has it
+	TargetGroup string // name
+	Target      string // name
+	At          time.Time
+	Latency     time.Duration // until the answer, or until it was given up
+	Pass        bool
+	Status      int    // what the target answered; 0: nothing
+	Reason      string // of a failure, in the load balancer's words
+}
+
+// Done is when the node knew how the check ended.
+func (h *HealthCheckResult) Done() time.Time { return h.At.Add(h.Latency) }
+
+// MetricSum is what the load balancer counted in one period, by its own monitoring.
+// A period without a sum is one that nothing is known of, never a zero.
+type MetricSum struct {
+	Source string
+	Metric string    // RequestCount, HTTPCode_ELB_5XX_Count, …
+	At     time.Time // start of the period
+	Period time.Duration
+	Sum    float64
+}
+
 // Run is one attempt of a collector to observe a span of time.
 type Run struct {
 	Source   string    // name in the configuration
@@ -181,6 +214,9 @@ type Object struct {
 	Unmatched  int    // of those understood: rows that the configured match leaves out; not counted in cells
 	Partial    bool   // cut short; whole lines before the cut were kept
 	Error      string // empty unless it could not be read
+	// Arrived is when the object was delivered, as its store says; zero where that is
+	// not known (a file's time may be that of a copy).
+	Arrived time.Time
 }
 
 // ObjectBatch is everything that one log object held, stored in one transaction.
@@ -189,6 +225,7 @@ type ObjectBatch struct {
 	Cells    []Cell
 	Requests []Request
 	Known    []KnownRequests
+	Checks   []HealthCheckResult
 	Lines    []SetAsideLine // lines that were not understood
 }
 

@@ -43,6 +43,9 @@ type AccessLog struct {
 	Name   string `json:"name"`
 	Kind   string `json:"kind"`
 	Counts bool   `json:"counts"`
+	// Metrics names the source of the load balancer's own counts of the same
+	// requests; empty where there is none.
+	Metrics string `json:"metrics,omitempty"`
 }
 
 // TargetGroup is a set of targets with one health check.

@@ -127,7 +127,12 @@ type albCase struct {
 // albCases reads testdata/alb.txt.
 func albCases(tb testing.TB) []albCase {
 	tb.Helper()
-	text, err := os.ReadFile("testdata/alb.txt")
+	return lineCases(tb, "testdata/alb.txt")
+}
+
+func lineCases(tb testing.TB, file string) []albCase {
+	tb.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -48,18 +48,24 @@ const (
 	kindClassic = "classic_elb"
 	kindNLB     = "nlb"
 	kindUnknown = "unknown"
+
+	// What a damaged line of these logs seems to be, to their own parsers.
+	kindHealth     = "alb_health"
+	kindConnection = "alb_conn"
 )
 
 // Reasons for setting a line aside.
 const (
 	reasonEmpty    = "empty"          // nothing in the line
 	reasonTestFile = "test_file"      // what AWS writes once to try its access to the bucket
-	reasonOther    = "not_alb"        // a line of another log; kind and detail say which
+	reasonOther    = "not_alb"        // a line of another log than the one wanted; kind and detail say which
 	reasonPrefixed = "prefixed"       // something stands before the line, as grep puts a file name
 	reasonFew      = "too_few_fields" // ends before what a line must have
 	reasonTime     = "bad_time"
 	reasonStatus   = "bad_status"
 	reasonType     = "bad_type"
+	reasonLatency  = "bad_latency"
+	reasonAddress  = "bad_address"
 	reasonTooLong  = "too_long"  // over maxLine
 	reasonCut      = "cut_short" // the object broke off in this line
 )

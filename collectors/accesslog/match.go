@@ -15,7 +15,9 @@ type Match struct {
 }
 
 func (r *rollup) matches(e *entry) bool {
-	if want := r.match.LoadBalancer; want != "" && !remember(r.matchers[0], e.balancer, func(s string) bool {
+	// Short lines of other logs do not name their load balancer; their objects do.
+	named := r.requests || e.balancer != nil
+	if want := r.match.LoadBalancer; want != "" && named && !remember(r.matchers[0], e.balancer, func(s string) bool {
 		parts := strings.Split(s, "/")
 		return s == want || len(parts) == 3 && parts[1] == want
 	}) {

@@ -19,10 +19,21 @@ var albName = regexp.MustCompile(`^(conn_log_|health_check_log_)?\d{12}_elasticl
 // classicName is a Classic Load Balancer's log object.
 var classicName = regexp.MustCompile(`^\d{12}_elasticloadbalancing_[a-z0-9-]+_[A-Za-z0-9-]+_\d{8}T\d{4}Z_[0-9.]+_[A-Za-z0-9]+\.log$`)
 
+// Logs that an ALB writes, as the names of their objects tell them apart.
+const (
+	logAccess     = "access"
+	logConnection = "connection"
+	logHealth     = "health"
+)
+
+// testFile is what AWS writes once to try its access to a bucket.
+var testFile = regexp.MustCompile(`^ELB[A-Za-z]*TestFile$`)
+
 // objectName is what an object's key says of its content.
 type objectName struct {
-	access   bool // may hold access-log lines: not known to be another log
-	known    bool // follows AWS's naming; the fields below are set
+	log      string // what it holds; empty: nothing that is read
+	any      bool   // not named as AWS names objects, so that it may hold any log
+	known    bool   // follows AWS's naming; the fields below are set
 	balancer string
 	node     string
 	end      time.Time
@@ -30,22 +41,32 @@ type objectName struct {
 
 func parseObjectName(key string) objectName {
 	base := path.Base(key)
-	if base == "ELBAccessLogTestFile" || strings.HasPrefix(base, ".") {
+	if testFile.MatchString(base) || strings.HasPrefix(base, ".") || classicName.MatchString(base) {
 		return objectName{}
+	}
+	log := logAccess
+	switch {
+	case strings.HasPrefix(base, "conn_log_"):
+		log = logConnection
+	case strings.HasPrefix(base, "health_check_log_"):
+		log = logHealth
 	}
 	m := albName.FindStringSubmatch(base)
 	if m == nil {
-		return objectName{access: !classicName.MatchString(base)}
+		return objectName{log: log, any: log == logAccess}
 	}
 	end, err := time.Parse("20060102T1504Z", m[5])
 	if err != nil {
-		return objectName{access: true}
+		return objectName{log: log, any: log == logAccess}
 	}
-	return objectName{
-		access: m[1] == "" && m[2] == "app", known: true,
-		balancer: m[2] + "/" + m[3] + "/" + m[4], node: m[6], end: end,
+	if m[2] != "app" {
+		log = ""
 	}
+	return objectName{log: log, known: true, balancer: m[2] + "/" + m[3] + "/" + m[4], node: m[6], end: end}
 }
+
+// holds reports whether the object may hold lines of a log.
+func (n *objectName) holds(log string) bool { return n.log == log || n.any }
 
 // layoutDay is a folder of one day (or the month or year above it) in AWS's layout.
 var layoutDay = regexp.MustCompile(`(?:^|/)elasticloadbalancing/[a-z0-9-]+/(\d{4})(?:/(\d\d))?(?:/(\d\d))?$`)

@@ -22,14 +22,21 @@ type Parsed struct {
 
 // Parse writes how each line of the inputs is understood, one JSON object a line.
 // Line numbers begin at 1 in each input; gzip is recognised by content. Formats:
-// "alb". The error is about the format, reading or writing, never about a line.
+// "alb", "alb-health", "alb-conn". The error is about the format, reading or
+// writing, never about a line.
 func Parse(ctx context.Context, w io.Writer, format string, inputs ...io.Reader) (Parsed, error) {
-	if format != "alb" {
-		return Parsed{}, fmt.Errorf("parse: format %q is not known; known: alb", format)
+	p := lineWriter{}
+	switch format {
+	case "alb":
+	case "alb-health":
+		p.other = &healthFormat{}
+	case "alb-conn":
+		p.other = &connFormat{}
+	default:
+		return Parsed{}, fmt.Errorf("parse: format %q is not known; known: alb, alb-health, alb-conn", format)
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	var total Parsed
-	p := lineWriter{}
 	for _, input := range inputs {
 		source := &watched{r: input}
 		var broken error
@@ -63,9 +70,17 @@ func Parse(ctx context.Context, w io.Writer, format string, inputs ...io.Reader)
 	return total, nil
 }
 
+// ownLines is a format whose lines are no requests: it writes what it has from the
+// duration on.
+type ownLines interface {
+	format
+	appendMore(b []byte, e *entry) []byte
+}
+
 // lineWriter writes lines as JSON.
 type lineWriter struct {
 	alb     albFormat
+	other   ownLines // where it is not an access log
 	entry   entry
 	buffer  []byte
 	scratch []byte
@@ -81,6 +96,8 @@ func (p *lineWriter) append(b []byte, l *line) ([]byte, bool) {
 		why = rejectCut
 	case l.long > 0:
 		why = rejectLong
+	case p.other != nil:
+		why, ok = p.other.parse(withoutBOM(l), &p.entry)
 	default:
 		if why, ok = p.alb.parse(withoutBOM(l), &p.entry); ok {
 			p.alb.rest(&p.entry)
@@ -116,6 +133,9 @@ func (p *lineWriter) append(b []byte, l *line) ([]byte, bool) {
 	b = p.decoded(b, "url", e.url)
 	b = p.text(b, "protocol", e.protocol)
 	b = p.decoded(b, "user_agent", e.agent)
+	if p.other != nil {
+		return p.other.appendMore(b, e), true
+	}
 	b = append(b, `,"duration_ms":`...)
 	if took := e.end - e.start; e.hasStart && took >= 0 {
 		b = strconv.AppendFloat(b, float64(took)/1000, 'f', -1, 64)
@@ -124,20 +144,26 @@ func (p *lineWriter) append(b []byte, l *line) ([]byte, bool) {
 	}
 	b = append(b, `,"outcome":"`...)
 	b = append(b, analysis.LogOutcome(e.status, e.targetStatus)...)
-	b = append(b, `","attempts":1,"fields":{`...)
-	for i, name := range albNames {
+	b = append(b, `","attempts":1`...)
+	return appendFields(b, &p.alb.fields, albNames[:]), true
+}
+
+// appendFields writes every field by its name, and ends the line.
+func appendFields(b []byte, fields *albTokens, names []string) []byte {
+	b = append(b, `,"fields":{`...)
+	for i, name := range names {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendString(b, []byte(name))
 		b = append(b, ':')
-		if field := p.alb.fields.field(i); field != nil {
+		if field := fields.field(i); field != nil {
 			b = appendString(b, field)
 		} else {
 			b = append(b, "null"...)
 		}
 	}
-	return append(b, "}}\n"...), true
+	return append(b, "}}\n"...)
 }
 
 func (p *lineWriter) text(b []byte, name string, value []byte) []byte {

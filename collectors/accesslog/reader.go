@@ -35,7 +35,7 @@ type Sink interface {
 type Config struct {
 	Service string // whose log it is
 	Source  string // the log's name in the configuration
-	Kind    string // format: "alb"
+	Kind    string // format: "alb", "alb-health", "alb-conn"
 	URL     string // s3://bucket/prefix, or file:///folder (a folder or one file)
 
 	Region, Profile, Role, Endpoint string // of S3; empty: the SDK's own
@@ -117,10 +117,26 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 }
 
 func newFormat(kind string) format {
-	if kind == "alb" {
+	switch kind {
+	case "alb":
 		return &albFormat{}
+	case "alb-health":
+		return &healthFormat{}
+	case "alb-conn":
+		return &connFormat{}
 	}
 	return nil
+}
+
+// logOf is which of the logs that lie in one folder a kind reads.
+func logOf(kind string) string {
+	switch kind {
+	case "alb-health":
+		return logHealth
+	case "alb-conn":
+		return logConnection
+	}
+	return logAccess
 }
 
 // Collect makes one pass over [from, to]: it lists the objects that may hold requests
@@ -202,7 +218,7 @@ func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, err
 	plain := false
 	err := r.place.list(ctx, from, to, func(o stored) {
 		name := parseObjectName(o.key)
-		if !name.access || name.known && (name.end.Before(from) || name.end.Add(-objectSpan).After(to) || !r.mayMatch(name)) {
+		if !name.holds(logOf(r.cfg.Kind)) || name.known && (name.end.Before(from) || name.end.Add(-objectSpan).After(to) || !r.mayMatch(name)) {
 			return
 		}
 		plain = plain || !name.known
@@ -342,13 +358,18 @@ func (r *Reader) roll(ctx context.Context, c candidate) (analysis.ObjectBatch, e
 	if c.name.known {
 		object.From, object.To = c.name.end.Add(-objectSpan), c.name.end
 	}
+	if _, ok := r.place.(*bucket); ok { // a file's time may be that of a copy
+		object.Arrived = c.modified.UTC()
+	}
 	batch, err := r.readObject(ctx, c, object)
 	if err != nil {
 		object.Error = err.Error()
 		return analysis.ObjectBatch{Object: object}, err
 	}
-	if !c.name.known && len(batch.Cells) > 0 {
-		batch.From, batch.To = spanOf(batch.Cells)
+	if !c.name.known {
+		if from, to := spanOf(&batch); !to.IsZero() {
+			batch.From, batch.To = from, to
+		}
 	}
 	return batch, nil
 }
@@ -386,10 +407,19 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func spanOf(cells []analysis.Cell) (from, to time.Time) {
-	from, to = cells[0].First, cells[0].Last
-	for i := range cells {
-		from, to = earlier(cells[i].First, from), later(cells[i].Last, to)
+// spanOf is the time that an object's lines are about; zero where it has none.
+func spanOf(b *analysis.ObjectBatch) (from, to time.Time) {
+	add := func(first, last time.Time) {
+		if to.IsZero() {
+			from, to = first, last
+		}
+		from, to = earlier(first, from), later(last, to)
+	}
+	for i := range b.Cells {
+		add(b.Cells[i].First, b.Cells[i].Last)
+	}
+	for i := range b.Checks {
+		add(b.Checks[i].At, b.Checks[i].Done())
 	}
 	return from, to
 }

@@ -39,6 +39,9 @@ type rollup struct {
 	object analysis.Object
 
 	entry    entry
+	health   *healthFormat // where the lines are health checks
+	requests bool          // they are requests
+	checks   []analysis.HealthCheckResult
 	matchers [2]map[string]bool // by load balancer, by target group
 	nodes    names
 	groups   names
@@ -145,7 +148,10 @@ func (n *names) name(number uint32) string {
 }
 
 func newRollup(f format, rules *analysis.Classifier, cfg *Config, object analysis.Object) *rollup {
+	health, _ := f.(*healthFormat)
+	_, connections := f.(*connFormat)
 	return &rollup{
+		health: health, requests: health == nil && !connections,
 		format: f, rules: rules, source: cfg.Source, match: cfg.Match, slow: cfg.Slow, object: object,
 		routeOf: map[string]uint32{}, cells: map[cellKey]int32{}, known: map[knownKey]*[]uint32{},
 		plainRoutes: rules.PrefixRoutes(), texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1,
@@ -173,7 +179,28 @@ func (r *rollup) add(l *line) {
 		r.object.Unmatched++
 		return
 	}
-	r.count(e, l.number)
+	switch {
+	case r.requests:
+		r.count(e, l.number)
+	case r.health != nil:
+		r.check(e)
+	}
+}
+
+// check keeps a health check.
+func (r *rollup) check(e *entry) {
+	node := r.object.Node
+	if node == "" {
+		node = r.text(e.node)
+	}
+	check := analysis.HealthCheckResult{
+		Source: r.source, Node: node, TargetGroup: groupName(r.text(e.group)), At: at(e.start),
+		Latency: r.health.latency, Pass: r.health.pass, Status: e.status, Reason: r.text(r.health.reason),
+	}
+	if e.target != nil {
+		check.Target = r.targets.name(r.targets.of(e.target, r.targetName))
+	}
+	r.checks = append(r.checks, check)
 }
 
 // count adds an understood entry to its cell, and keeps it where it matters alone.
@@ -353,7 +380,7 @@ func (r *rollup) finish(end ending) analysis.ObjectBatch {
 			r.object.Error = "unpack: " + end.err.Error()
 		}
 	}
-	b := analysis.ObjectBatch{Object: r.object, Lines: r.aside}
+	b := analysis.ObjectBatch{Object: r.object, Checks: r.checks, Lines: r.aside}
 	b.Requests = append(r.failures, r.slowest...)
 	slices.SortFunc(b.Requests, func(a, c analysis.Request) int { return cmp.Compare(a.Line, c.Line) })
 	slices.SortFunc(r.sums, func(a, c cellSum) int { return a.key.compare(c.key) })

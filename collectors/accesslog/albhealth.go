@@ -1,0 +1,199 @@
+package accesslog
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"time"
+
+	"gapless/analysis"
+)
+
+// Fields of a line of an ALB health-check log, by position.
+const (
+	healthType = iota
+	healthTime
+	healthLatency
+	healthTarget
+	healthGroup
+	healthStatus
+	healthCode
+	healthReason
+	healthELB
+	healthNode
+	healthFields
+
+	// healthLeast is the number of fields that a line must have: AWS's own examples
+	// end after the reason.
+	healthLeast = healthReason + 1
+)
+
+// healthNames are the documented names ("Health check log entries", Elastic Load
+// Balancing user guide for Application Load Balancers).
+var healthNames = [healthFields]string{
+	"type", "time", "latency", "target_addr", "target_group_id", "status", "status_code", "reason_code", "elb", "ip_address",
+}
+
+// healthFormat parses lines of ALB health-check logs. It keeps the fields of the
+// last line, so one value serves one goroutine.
+type healthFormat struct {
+	fields  albTokens
+	pass    bool
+	latency time.Duration // 0 where the line has none
+	timed   bool          // the line has a latency
+	reason  []byte
+}
+
+func (f *healthFormat) parse(line []byte, e *entry) (reject, bool) {
+	t := &f.fields
+	t.split(line)
+	whole := t.n
+	if t.open {
+		whole--
+	}
+	start, timed := parseTime(t.field(healthTime))
+	verdict := string(t.field(healthStatus))
+	code, coded := parseCode(t.field(healthCode))
+	latency, lasted := parseLatency(t.field(healthLatency))
+	if whole < healthLeast || !albTypeWord(t.field(healthType)) || !timed || !coded || !lasted || verdict != "PASS" && verdict != "FAIL" {
+		return diagnoseHealth(line, t), false
+	}
+	*e = entry{
+		start: start, end: start + max(latency, 0).Microseconds(), hasStart: true,
+		balancer: t.value(healthELB), node: t.value(healthNode),
+		target: t.value(healthTarget), group: t.value(healthGroup), status: code, targetStatus: code,
+	}
+	f.pass, f.latency, f.timed, f.reason = verdict == "PASS", max(latency, 0), latency >= 0, t.value(healthReason)
+	return reject{}, true
+}
+
+// parseCode reads a status of one to three digits (gRPC's are small numbers), or
+// "-" as 0.
+func parseCode(b []byte) (int, bool) {
+	if dash(b) {
+		return 0, true
+	}
+	if len(b) > 3 || !digits(b) {
+		return 0, false
+	}
+	n, err := strconv.Atoi(string(b))
+	return n, err == nil
+}
+
+// longestLatency bounds what is taken for a check's latency: AWS allows a timeout of
+// two minutes.
+const longestLatency = time.Hour
+
+// parseLatency reads seconds with decimals; "-", and any negative number, is -1.
+func parseLatency(b []byte) (time.Duration, bool) {
+	if dash(b) {
+		return -1, true
+	}
+	seconds, err := strconv.ParseFloat(string(b), 64)
+	if err != nil || !(seconds <= longestLatency.Seconds()) { // NaN too
+		return 0, false
+	}
+	if seconds < 0 {
+		return -1, true
+	}
+	return time.Duration(seconds * 1e9), true
+}
+
+// outcome puts a check's end into the words for requests; empty where none fits.
+func (f *healthFormat) outcome(status int) analysis.Outcome {
+	if f.pass {
+		return analysis.OutcomeOK
+	}
+	switch string(f.reason) {
+	case "TimedOut", "RequestTimedOut", "ConnectionTimedOut": // the first replaces the other two
+		return analysis.OutcomeTimeout
+	case "ConnectionReset":
+		return analysis.OutcomeConnectionError
+	case "TargetError":
+		return analysis.OutcomeTarget5xx
+	case "ResponseStringMismatch":
+		return analysis.OutcomeBadBody
+	}
+	switch {
+	case status >= 500:
+		return analysis.OutcomeTarget5xx
+	case status >= 400:
+		return analysis.OutcomeClientError
+	}
+	return analysis.OutcomeUnknown
+}
+
+// diagnoseHealth says why a line is not one of a health-check log.
+func diagnoseHealth(line []byte, t *albTokens) reject {
+	if why, ok := otherLog(line, kindHealth); ok {
+		return why
+	}
+	_, timed := parseTime(t.field(healthTime))
+	_, coded := parseCode(t.field(healthCode))
+	_, lasted := parseLatency(t.field(healthLatency))
+	switch verdict := t.field(healthStatus); {
+	case t.n < healthLeast || t.open && t.n == healthLeast:
+		return few(t, healthLeast, healthNames[:], kindHealth)
+	case !timed:
+		return reject{reasonTime, fmt.Sprintf("time %s is not a time", quote(t.field(healthTime))), kindHealth}
+	case !lasted:
+		return reject{reasonLatency, fmt.Sprintf("latency %s is neither seconds nor -", quote(t.field(healthLatency))), kindHealth}
+	case string(verdict) != "PASS" && string(verdict) != "FAIL":
+		return reject{reasonStatus, fmt.Sprintf("status %s is neither PASS nor FAIL", quote(verdict)), kindHealth}
+	case !coded:
+		return reject{reasonStatus, fmt.Sprintf("status_code %s is neither a number nor -", quote(t.field(healthCode))), kindHealth}
+	}
+	return reject{reasonType, fmt.Sprintf("type %s is not a word", quote(t.field(healthType))), kindHealth}
+}
+
+// few says that a line ends before what it must have.
+func few(t *albTokens, least int, names []string, kind string) reject {
+	detail := fmt.Sprintf("%d fields where there must be %d", t.n, least)
+	if t.open {
+		detail = fmt.Sprintf("field %d (%s) has no closing quote", t.n, names[min(t.n, len(names))-1])
+	}
+	return reject{reasonFew, detail, kind}
+}
+
+// otherLog recognises lines that are none of the wanted log's: empty ones, the line
+// of AWS's test file, and lines of another log.
+func otherLog(line []byte, want string) (reject, bool) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return reject{reasonEmpty, "an empty line", kindUnknown}, true
+	}
+	if bytes.HasPrefix(line, []byte("Enable ")) {
+		return reject{reasonTestFile, "the line that AWS writes to try its access to the bucket", want}, true
+	}
+	var t albTokens
+	t.split(line)
+	kind, what := kindOf(&t)
+	if kind == kindALB {
+		what = "an ALB access log"
+	}
+	names := map[string]string{kindHealth: "an ALB health-check log", kindConnection: "an ALB connection log"}
+	if what == "" || what == names[want] || kind == kindALB && t.n < albLeast {
+		return reject{}, false
+	}
+	return reject{reasonOther, "not a line of " + names[want] + ": it looks like one of " + what, kind}, true
+}
+
+// appendMore writes what a health check has beyond a request.
+func (f *healthFormat) appendMore(b []byte, e *entry) []byte {
+	b = append(b, `,"duration_ms":`...)
+	if f.timed {
+		b = strconv.AppendFloat(b, float64(f.latency)/1e6, 'f', -1, 64)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(b, `,"outcome":"`...)
+	b = append(b, f.outcome(e.status)...)
+	b = append(b, `","attempts":1,"pass":`...)
+	b = strconv.AppendBool(b, f.pass)
+	b = append(b, `,"reason_code":`...)
+	if f.reason == nil {
+		b = append(b, "null"...)
+	} else {
+		b = appendString(b, f.reason)
+	}
+	return appendFields(b, &f.fields, healthNames[:])
+}
