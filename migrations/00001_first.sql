@@ -118,8 +118,10 @@ CREATE TABLE object (
     lines        INTEGER NOT NULL,
     understood   INTEGER NOT NULL,
     set_aside    INTEGER NOT NULL,
+    unmatched    INTEGER NOT NULL, -- of those understood: of another service
     partial      INTEGER NOT NULL CHECK (partial IN (0, 1)),
     error        TEXT NOT NULL,
+    arrived_at   INTEGER, -- as its store says
     stored_at    INTEGER NOT NULL,
     UNIQUE (collector_id, key)
 ) STRICT;
@@ -174,6 +176,33 @@ CREATE TABLE known (
     seqs      BLOB NOT NULL, -- ascending sequence numbers: first, then distances, as varints
     PRIMARY KEY (object_id, node, run)
 ) STRICT;
+
+-- Health checks as the nodes of the load balancer logged them.
+CREATE TABLE health_check (
+    service_id   INTEGER NOT NULL REFERENCES service (id),
+    at           INTEGER NOT NULL, -- its start
+    object_id    INTEGER NOT NULL REFERENCES object (id) ON DELETE CASCADE,
+    place        INTEGER NOT NULL, -- in its object
+    node         TEXT NOT NULL,
+    target_group TEXT NOT NULL,
+    target       TEXT NOT NULL,
+    latency      INTEGER NOT NULL,
+    pass         INTEGER NOT NULL CHECK (pass IN (0, 1)),
+    status       INTEGER NOT NULL, -- 0: none came
+    reason       TEXT NOT NULL,
+    UNIQUE (object_id, place)
+) STRICT;
+CREATE INDEX health_check_by_time ON health_check (service_id, at);
+
+-- What the load balancer counted by its own monitoring, per period.
+CREATE TABLE metric (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    metric       TEXT NOT NULL,
+    at           INTEGER NOT NULL, -- start of the period
+    period       INTEGER NOT NULL,
+    sum          REAL NOT NULL,
+    PRIMARY KEY (collector_id, metric, at, period)
+) STRICT, WITHOUT ROWID;
 
 -- Lines that were not understood, whole.
 CREATE TABLE set_aside (

@@ -79,6 +79,7 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 		func() error { return t.addCells(id, packed) },
 		func() error { return t.addRequests(id, b.Source, b.Requests) },
 		func() error { return t.addKnown(id, b.Source, b.Known) },
+		func() error { return t.addChecks(id, b.Source, b.Checks) },
 		func() error { return t.addSetAside(id, b.Lines) },
 	} {
 		if err := add(); err != nil {
@@ -100,6 +101,9 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 	if all.empty() {
 		return true, nil
 	}
+	if len(b.Checks) > 0 { // they matter to windows that begin later
+		t.touch(all.from, all.to.Add(analysis.CheckReach))
+	}
 	return true, t.evidence(collector, all.from, all.to)
 }
 
@@ -119,14 +123,17 @@ func rowsHull(b analysis.ObjectBatch) (h hull) {
 	for i := range b.Requests {
 		h.add(b.Requests[i].Start, b.Requests[i].End)
 	}
+	for i := range b.Checks {
+		h.add(b.Checks[i].At, b.Checks[i].Done())
+	}
 	return h
 }
 
 func (t *tx) insertObject(collector int64, o analysis.Object, rows, all hull) (id int64, err error) {
-	err = t.get(`INSERT INTO object (collector_id, key, node, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, partial, error, stored_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+	err = t.get(`INSERT INTO object (collector_id, key, node, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, unmatched, partial, error, arrived_at, stored_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
 		[]any{collector, o.Key, o.Node, micro(o.From), micro(o.To), micro(rows.from), micro(rows.to), micro(all.from), micro(all.to),
-			o.Lines, o.Understood, o.SetAside, o.Partial, o.Error, t.now.UnixMicro()}, &id)
+			o.Lines, o.Understood, o.SetAside, o.Unmatched, o.Partial, o.Error, micro(o.Arrived), t.now.UnixMicro()}, &id)
 	return id, err
 }
 

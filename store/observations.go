@@ -99,7 +99,7 @@ func observe(ctx context.Context, s *sql.Tx, id int64, service analysis.Service,
 	}{
 		{"revision", r.revision}, {"collectors", r.readCollectors}, {"neighbors", r.neighbors}, {"steps", r.steps}, {"group settings", r.groups},
 		{"objects", r.readObjects}, {"cells", r.cells}, {"requests", r.requests}, {"known requests", r.known}, {"probes", r.probes},
-		{"handled requests", r.handled}, {"states", r.states}, {"runs", r.runs}, {"counts", r.counts},
+		{"handled requests", r.handled}, {"states", r.states}, {"health checks", r.checks}, {"metrics", r.metrics}, {"runs", r.runs}, {"counts", r.counts},
 	} {
 		if err := part.read(); err != nil {
 			return analysis.Observations{}, fmt.Errorf("%s: %w", part.name, err)
@@ -198,12 +198,12 @@ func (r *observer) groups() (err error) {
 
 // readObjects reads the objects whose period meets the window or whose rows span it.
 func (r *observer) readObjects() (err error) {
-	r.objects, err = perCollector(r, `SELECT id, key, node, from_at, to_at, lines, understood, set_aside, partial, error FROM object
+	r.objects, err = perCollector(r, `SELECT id, key, node, from_at, to_at, lines, understood, set_aside, unmatched, partial, error, arrived_at FROM object
 		WHERE collector_id = ?1 AND low BETWEEN ?2 - ?4 AND ?3 - 1 AND high >= ?2
 			AND (coalesce(from_at, to_at) < ?3 AND to_at > ?2 OR rows_from < ?3 AND rows_to >= ?2) ORDER BY key`,
 		func(rows *sql.Rows, source string, o *objectRow) error {
 			o.Source = source
-			return rows.Scan(&o.id, &o.Key, &o.Node, stamp{&o.From}, stamp{&o.To}, &o.Lines, &o.Understood, &o.SetAside, &o.Partial, &o.Error)
+			return rows.Scan(&o.id, &o.Key, &o.Node, stamp{&o.From}, stamp{&o.To}, &o.Lines, &o.Understood, &o.SetAside, &o.Unmatched, &o.Partial, &o.Error, stamp{&o.Arrived})
 		},
 		func(c collectorSpan) []any { return []any{r.lo, r.hi, c.longestObject} })
 	for _, o := range r.objects {
