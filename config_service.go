@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 
 // Kinds that this version reads, and kinds whose names are kept for later ones.
 var (
-	accessLogKinds         = []string{"alb"}
-	accessLogKindsReserved = []string{"nginx", "nginx-json", "haproxy", "alb-health", "alb-conn", "counts"}
+	accessLogKinds         = []string{"alb", "alb-health", "alb-conn"}
+	accessLogKindsReserved = []string{"nginx", "nginx-json", "haproxy", "counts"}
 	stateKinds             = []string{"elbv2", "file"}
 	stateKindsReserved     = []string{"ncp", "haproxy"}
 	appLogKinds            = []string{"file"}
@@ -22,6 +23,10 @@ var (
 	logRuleNames           = []string{"spring-boot", "systemd"}
 	classes                = []string{"user", "probe", "health", "tool"}
 )
+
+// withoutRequests are access logs whose lines are no requests, so that they cannot
+// count users.
+var withoutRequests = map[string]bool{"alb-health": true, "alb-conn": true}
 
 func (c *checker) config(file *configFile) *config {
 	checked := noConfig(c.env)
@@ -164,6 +169,10 @@ func (c *checker) counting(path string, files []accessLogFile) int {
 	chosen, first := -1, -1
 	for j, file := range files {
 		switch {
+		case withoutRequests[file.Kind]:
+			if file.Counts != nil && *file.Counts {
+				c.wrong(fmt.Sprintf("%s.access_logs[%d].counts", path, j), "true, but %s has no requests to count; allowed: an entry of another kind", file.Kind)
+			}
 		case file.Counts == nil && first < 0:
 			first = j
 		case file.Counts != nil && *file.Counts && chosen < 0:
@@ -175,7 +184,7 @@ func (c *checker) counting(path string, files []accessLogFile) int {
 	if chosen < 0 {
 		chosen = first
 	}
-	if chosen < 0 && len(files) > 0 {
+	if chosen < 0 && slices.ContainsFunc(files, func(f accessLogFile) bool { return !withoutRequests[f.Kind] }) {
 		c.wrong(path+".access_logs", "no entry counts users; allowed: counts: true on one entry of a load balancer")
 	}
 	return chosen

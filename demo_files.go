@@ -21,7 +21,9 @@ import (
 // service: the load balancer's API, its access logs, the nodes' logs, and probes.
 func liveConfig(settings lab.Settings) configFile {
 	s := commonConfig(settings)
-	s.LoadBalancers[0].AccessLogs[0].URL = "file://" + filepath.ToSlash(settings.AccessLogDir)
+	for i := range s.LoadBalancers[0].AccessLogs {
+		s.LoadBalancers[0].AccessLogs[i].URL = "file://" + filepath.ToSlash(settings.AccessLogDir)
+	}
 	s.LoadBalancers[0].TargetGroups[0].States = []stateFile{{
 		Name: "elbv2", Kind: "elbv2", TargetGroup: settings.TargetGroupARN,
 		Region: settings.Region, Endpoint: settings.ELBv2Endpoint, Every: settings.StatesEvery.String(),
@@ -52,9 +54,12 @@ func keptConfig(dir string, settings lab.Settings) (configFile, error) {
 		}
 		return "file://" + filepath.ToSlash(relative), nil
 	}
-	var err error
-	if s.LoadBalancers[0].AccessLogs[0].URL, err = inside(settings.AccessLogDir); err != nil {
+	logs, err := inside(settings.AccessLogDir)
+	if err != nil {
 		return configFile{}, err
+	}
+	for i := range s.LoadBalancers[0].AccessLogs {
+		s.LoadBalancers[0].AccessLogs[i].URL = logs
 	}
 	s.LoadBalancers[0].TargetGroups[0].States = []stateFile{{
 		Name: "elbv2", Kind: "file", Path: keptStates, Every: settings.StatesEvery.String(),
@@ -103,7 +108,7 @@ func commonConfig(settings lab.Settings) serviceFile {
 		},
 		LoadBalancers: []loadBalancerFile{{
 			Name:       "public",
-			AccessLogs: []accessLogFile{{Name: "alb", Kind: "alb", Every: "500ms"}},
+			AccessLogs: []accessLogFile{{Name: "alb", Kind: "alb", Every: "500ms"}, {Name: "alb-health", Kind: "alb-health", Every: "500ms"}},
 			TargetGroups: []targetGroupFile{{
 				Name: settings.TargetGroup,
 				HealthCheck: healthFile{

@@ -116,15 +116,16 @@ func cut(s string, most int) string {
 	return s
 }
 
-// albKey is the key of a log object under the bucket's prefix. latest is the end of
+// albKey is the key of a log object under the bucket's prefix; kind begins its last
+// part. latest is the end of
 // its latest entry: the name carries the next whole minute, as the end of the
 // period, and the folder that day.
-func albKey(id *identity, latest time.Time, random string) string {
+func albKey(id *identity, kind string, latest time.Time, random string) string {
 	end := latest.UTC().Truncate(time.Minute)
 	if end.Before(latest) {
 		end = end.Add(time.Minute)
 	}
 	return "AWSLogs/" + id.account + "/elasticloadbalancing/" + id.region + "/" + end.Format("2006/01/02") + "/" +
-		id.account + "_elasticloadbalancing_" + id.region + "_" + strings.ReplaceAll(id.loadBalancer, "/", ".") +
+		kind + id.account + "_elasticloadbalancing_" + id.region + "_" + strings.ReplaceAll(id.loadBalancer, "/", ".") +
 		"_" + end.Format("20060102T1504Z") + "_" + id.node + "_" + random + ".log.gz"
 }

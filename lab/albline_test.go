@@ -76,7 +76,7 @@ func TestALBKeyNamesThePeriodsEnd(t *testing.T) {
 		}
 		want := "AWSLogs/123456789012/elasticloadbalancing/ap-northeast-2/" + test.folder +
 			"/123456789012_elasticloadbalancing_ap-northeast-2_app.gapless-lab.50dc6c495c0c9188_" + test.end + "_127.0.0.1_0a1b2c3d.log.gz"
-		got := albKey(id, latest, "0a1b2c3d")
+		got := albKey(id, "", latest, "0a1b2c3d")
 		if got != want || !objectKey.MatchString(got) {
 			t.Errorf("%s: key %s, want %s, matching the layout", test.latest, got, want)
 		}
@@ -96,7 +96,7 @@ func TestLogObjectsAppearWholeAndOnce(t *testing.T) {
 	if err := f.flush(); err == nil {
 		t.Fatal("no error though there is no folder to write to")
 	}
-	if lines := logLines(t, f.dir); len(lines) != 0 {
+	if lines := logLines(t, f.dir, ""); len(lines) != 0 {
 		t.Fatalf("an object was listed before it was whole: %q", lines)
 	}
 	if err := os.MkdirAll(f.temp, 0o755); err != nil {
@@ -106,7 +106,7 @@ func TestLogObjectsAppearWholeAndOnce(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	f.run(ctx) // its end writes what is waiting
-	lines := logLines(t, f.dir)
+	lines := logLines(t, f.dir, "")
 	if len(lines) != 2 || !strings.Contains(lines[0], "http://one/") || !strings.Contains(lines[1], "http://two/") {
 		t.Errorf("lines %q; want both, each once, in order", lines)
 	}

@@ -23,6 +23,7 @@ type targetGroup struct {
 	health analysis.HealthCheck
 	delay  time.Duration // deregistration delay
 	ctx    context.Context
+	logged func(healthCheck) // hears of every check; may be nil
 
 	mu      sync.Mutex
 	targets []*groupTarget // in order of registration
@@ -172,9 +173,16 @@ func (g *targetGroup) check(ctx context.Context, t *groupTarget) {
 	tick := time.NewTicker(g.health.Interval)
 	defer tick.Stop()
 	for {
-		reason, description := g.ask(ctx, t.address)
+		one := healthCheck{start: time.Now(), address: t.address}
+		var description string
+		one.status, one.reason, description = g.ask(ctx, t.address)
 		if ctx.Err() != nil {
 			return
+		}
+		one.end = time.Now()
+		reason := one.reason
+		if g.logged != nil {
+			g.logged(one)
 		}
 		g.mu.Lock()
 		t.checked(g.health, reason, description)
@@ -209,13 +217,14 @@ func (t *groupTarget) checked(health analysis.HealthCheck, reason, description s
 }
 
 // ask sends one health check as the load balancer does: a new connection, closed
-// after the answer, whose status must be 200. It gives the reason of a failure.
-func (g *targetGroup) ask(ctx context.Context, address string) (reason, description string) {
+// after the answer, whose status must be 200. It gives the status, 0 where none
+// came, and the reason of a failure.
+func (g *targetGroup) ask(ctx context.Context, address string) (status int, reason, description string) {
 	ctx, cancel := context.WithTimeout(ctx, g.health.Timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+g.health.Path, nil)
 	if err != nil {
-		return reasonFailed, err.Error()
+		return 0, reasonFailed, err.Error()
 	}
 	request.Header.Set("User-Agent", "ELB-HealthChecker/2.0")
 	var dialer net.Dialer
@@ -229,16 +238,16 @@ func (g *targetGroup) ask(ctx context.Context, address string) (reason, descript
 		return askFailed(err)
 	}
 	if answer.status != http.StatusOK {
-		return reasonMismatch, "Health checks failed with these codes: [" + strconv.Itoa(answer.status) + "]"
+		return answer.status, reasonMismatch, "Health checks failed with these codes: [" + strconv.Itoa(answer.status) + "]"
 	}
-	return "", ""
+	return answer.status, "", ""
 }
 
-func askFailed(err error) (reason, description string) {
+func askFailed(err error) (status int, reason, description string) {
 	if errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) {
-		return reasonTimeout, "Request timed out"
+		return 0, reasonTimeout, "Request timed out"
 	}
-	return reasonFailed, "Health checks failed"
+	return 0, reasonFailed, "Health checks failed"
 }
 
 // answer is a whole answer of a target.

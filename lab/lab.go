@@ -34,6 +34,7 @@ type Lab struct {
 	group    *targetGroup
 	balancer *balancer
 	files    *logFiles
+	checks   *logFiles
 	memory   *memory
 	api      *http.Server
 	url      string // of the load balancer
@@ -110,6 +111,7 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 	}
 	l.memory = &memory{names: map[string]string{}, users: map[string]userSide{}}
 	l.files = &logFiles{id: l.id, dir: logs, temp: temp, log: l.log}
+	l.checks = &logFiles{id: l.id, kind: healthLogPrefix, dir: logs, temp: temp, log: l.log}
 	for _, name := range []string{"api-1", "api-2"} {
 		if err := l.addNode(name, nodes, executable); err != nil {
 			return err
@@ -119,6 +121,7 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 	rest, stopRest := context.WithCancel(context.Background())
 	l.stopRest = stopRest
 	l.group = newTargetGroup(rest, l.scenario.health, deregistrationDelay)
+	l.group.logged = func(c healthCheck) { l.checks.put(logLine{c.end, appendHealthLine(nil, l.id, &c)}) }
 	l.balancer = &balancer{
 		group: l.group, connectTimeout: 10 * time.Second, idleTimeout: time.Minute,
 		done: func(x exchange) { l.memory.balancerSaw(x); l.files.add(x) },
@@ -131,6 +134,7 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 		return err
 	}
 	l.rest.Go(func() { l.files.run(rest) })
+	l.rest.Go(func() { l.checks.run(rest) })
 
 	// A target is registered once its node is up: one passing check and it is in.
 	first := &workflow{lab: l, log: l.log}

@@ -84,6 +84,7 @@ func TestRollingWithDrainLosesNone(t *testing.T) {
 		}
 	}
 	wantLogEqualsTruth(t, l)
+	wantChecksLogged(t, l)
 }
 
 func TestKillIsOverBeforeTheChecksCanEject(t *testing.T) {
@@ -317,7 +318,7 @@ func wantLines(t *testing.T, path string, patterns []string) {
 func wantLogEqualsTruth(t *testing.T, l *Lab) {
 	t.Helper()
 	logged := map[string]int{}
-	for _, line := range logLines(t, l.files.dir) {
+	for _, line := range logLines(t, l.files.dir, "") {
 		f := strings.Fields(line)
 		logged[strings.Join([]string{f[1], f[4], f[8], f[9]}, " ")]++
 	}
@@ -344,17 +345,22 @@ func wantLogEqualsTruth(t *testing.T, l *Lab) {
 	}
 }
 
-// logLines reads every object under dir, checking its name against the layout of
-// the documentation.
-func logLines(t *testing.T, dir string) (lines []string) {
+// logLines reads every object of one kind under dir, checking its name against the
+// layout of the documentation.
+func logLines(t *testing.T, dir, kind string) (lines []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		key, _ := filepath.Rel(dir, path)
-		if !objectKey.MatchString(filepath.ToSlash(key)) {
+		name := objectKey.FindStringSubmatch(filepath.ToSlash(key))
+		if name == nil {
 			t.Errorf("key %s does not have the documented layout", key)
+			return nil
+		}
+		if name[7] != kind {
+			return nil
 		}
 		file, err := os.Open(path)
 		if err != nil {

@@ -16,22 +16,34 @@ import (
 // five minutes.
 const logEvery = 2 * time.Second
 
-// logFiles writes the access log: gzip objects under dir, each complete from the
-// moment on at which its name is listed.
+// logFiles writes one of the balancer's logs: gzip objects under dir, each complete
+// from the moment on at which its name is listed.
 type logFiles struct {
 	id   *identity
+	kind string // what object names begin with: nothing for the access log, or healthLogPrefix
 	dir  string // holds AWSLogs/…
 	temp string // on the same file system, never listed
 	log  *slog.Logger
 
 	mu      sync.Mutex
-	waiting []exchange
+	waiting []logLine
+}
+
+// logLine is a finished line, without its line break.
+type logLine struct {
+	end  time.Time
+	text []byte
 }
 
 // add takes a finished request to be written with the next object.
 func (f *logFiles) add(x exchange) {
+	f.put(logLine{x.end, appendALBLine(nil, f.id, &x)})
+}
+
+// put takes a line to be written with the next object.
+func (f *logFiles) put(line logLine) {
 	f.mu.Lock()
-	f.waiting = append(f.waiting, x)
+	f.waiting = append(f.waiting, line)
 	f.mu.Unlock()
 }
 
@@ -52,7 +64,7 @@ func (f *logFiles) run(ctx context.Context) {
 
 func (f *logFiles) flushOrLog() {
 	if err := f.flush(); err != nil {
-		f.log.Error("lab: access log not written", "error", err)
+		f.log.Error("lab: log not written", "log", f.kind, "error", err)
 	}
 }
 
@@ -74,41 +86,39 @@ func (f *logFiles) flush() error {
 	return nil
 }
 
-func (f *logFiles) write(batch []exchange) error {
+func (f *logFiles) write(batch []logLine) error {
 	random := randomHex(4)
 	temporary, err := os.Create(filepath.Join(f.temp, random))
 	if err != nil {
-		return fmt.Errorf("write access log: %w", err)
+		return fmt.Errorf("write log object: %w", err)
 	}
 	defer os.Remove(temporary.Name()) // fails once it has been renamed, as it should
 	defer temporary.Close()
 	zip, err := gzip.NewWriterLevel(temporary, gzip.BestSpeed)
 	if err != nil {
-		return fmt.Errorf("write access log: %w", err)
+		return fmt.Errorf("write log object: %w", err)
 	}
 	var latest time.Time
-	var line []byte
 	for i := range batch {
-		line = append(appendALBLine(line[:0], f.id, &batch[i]), '\n')
-		if _, err := zip.Write(line); err != nil {
-			return fmt.Errorf("write access log: %w", err)
+		if _, err := zip.Write(append(batch[i].text, '\n')); err != nil {
+			return fmt.Errorf("write log object: %w", err)
 		}
 		if batch[i].end.After(latest) {
 			latest = batch[i].end
 		}
 	}
 	if err := zip.Close(); err != nil {
-		return fmt.Errorf("write access log: %w", err)
+		return fmt.Errorf("write log object: %w", err)
 	}
 	if err := temporary.Close(); err != nil {
-		return fmt.Errorf("write access log: %w", err)
+		return fmt.Errorf("write log object: %w", err)
 	}
-	object := filepath.Join(f.dir, filepath.FromSlash(albKey(f.id, latest, random)))
+	object := filepath.Join(f.dir, filepath.FromSlash(albKey(f.id, f.kind, latest, random)))
 	if err := os.MkdirAll(filepath.Dir(object), 0o755); err != nil {
-		return fmt.Errorf("write access log: %w", err)
+		return fmt.Errorf("write log object: %w", err)
 	}
 	if err := os.Rename(temporary.Name(), object); err != nil {
-		return fmt.Errorf("write access log: %w", err)
+		return fmt.Errorf("write log object: %w", err)
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Settings struct {
 	Region           string
 	TargetGroup      string // name
 	TargetGroupARN   string
-	AccessLogDir     string // file:// folder that holds AWSLogs/…
+	AccessLogDir     string // file:// folder that holds AWSLogs/…: access log and health-check log
 	AccessLogEvery   time.Duration
 
 	Targets  []analysis.TargetName
