@@ -124,3 +124,6 @@ func (f *connFormat) appendMore(b []byte, _ *entry) []byte {
 	b = append(b, `","attempts":1`...)
 	return appendFields(b, &f.fields, connNames[:])
 }
+
+// rest has nothing to add: a short line is read whole.
+func (f *connFormat) rest(*entry) {}

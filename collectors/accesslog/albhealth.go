@@ -197,3 +197,6 @@ func (f *healthFormat) appendMore(b []byte, e *entry) []byte {
 	}
 	return appendFields(b, &f.fields, healthNames[:])
 }
+
+// rest has nothing to add: a short line is read whole.
+func (f *healthFormat) rest(*entry) {}
