@@ -125,7 +125,7 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	page.RuleCounts, page.RuleGroups = ruleGroups(r)
 	page.Phases = phaseTable(r, zone)
 	page.Targets, page.Windows = targetTable(r), windowTable(r, zone)
-	page.Failures, page.Causes = failureTable(&obs, r, zone), causesOf(r)
+	page.Failures, page.Causes = failureTable(r, zone), causesOf(r)
 	page.Attribution, page.Detection = attributionTable(r), detectionTable(r)
 	page.Completeness, page.Coverage = completenessTable(r), coverageTable(r, zone)
 	page.Claims, page.Steps = claimTable(r), stepTable(r, zone)

@@ -115,6 +115,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	r.Findings[0].Target, r.Findings[0].Code = &evil, evil
 	r.Coverage[2].Blind[0].Detail, r.Coverage[0].Source = evil, evil
 	obs.Requests[0].URL, obs.Requests[0].Method = evil, evil
+	r.Failures[0].Request, r.Failures[0].Target, r.Failures[1].Phase, r.Failures[1].Cause = evil, &evil, &evil, analysis.Cause(evil)
 	page := NewDeployPage(obs, r, seoul)
 	html := render(t, Deploy(page))
 	if strings.Contains(html, "<script>alert") || strings.Contains(html, "<img") || strings.Contains(html, "javascript:") {

@@ -2,50 +2,42 @@ package views
 
 import (
 	"net/url"
-	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"gapless/analysis"
 )
 
-// maxFailures bounds the failures printed one by one.
+// maxFailures bounds the failures printed one by one; the CSV has all that the report
+// lists.
 const maxFailures = 60
 
-// failure is one failed request, from a log or from a prober.
-type failure struct {
-	at      time.Time
-	class   analysis.Class
-	status  string
-	outcome analysis.Outcome
-	request string
-	target  string
-	title   string
-}
-
-// failureTable prints failures one by one in the order in which they ended. The
-// numbers in its heading and in "more" are the report's.
-func failureTable(obs *analysis.Observations, r *analysis.Report, zone *time.Location) Table {
+// failureTable prints the report's failures one by one, in the order in which they
+// ended. The numbers in its heading and in "more" are the report's.
+func failureTable(r *analysis.Report, zone *time.Location) Table {
 	table := Table{Caption: "Failed requests",
 		Columns: []Cell{left("time"), left("whose"), {Text: "status", Class: "l", Title: "to the client / from the target"}, left("made by"), left("request"), left("target"), left("phase"), left("cause")},
 		Empty:   "No request failed."}
-	all := failuresIn(obs, r)
-	total := 0
-	measured := false
+	total, measured := 0, false
 	for _, class := range analysis.Classes {
 		if t := r.Totals[class]; t != nil {
-			total += t.Failures
-			measured = true
+			total, measured = total+t.Failures, true
 		}
 	}
 	if !measured {
 		table.Empty = "No request was measured."
 	}
-	for _, f := range all[:min(len(all), maxFailures)] {
-		request := Cell{Text: f.request, Class: "l brk", Code: true, Title: f.title}
-		table.Rows = append(table.Rows, Row{Cells: []Cell{at(clockMilli(f.at, zone)), left(classLane(f.class)), left(f.status), left(word(outcomeWords, f.outcome)), request, left(f.target), left(phaseAt(r, f.at)), left(onlyCause(r, f.class))}})
+	shown := 0
+	for i := range r.Failures {
+		if i == maxFailures {
+			break
+		}
+		f := &r.Failures[i]
+		shown += f.Count
+		table.Rows = append(table.Rows, failureRow(f, zone))
 	}
-	if rest := total - len(table.Rows); rest > 0 {
+	if rest := total - shown; rest > 0 {
 		table.More = "and " + Count(rest) + " more"
 		if len(table.Rows) == 0 {
 			table.Empty, table.More = plural(total, "failure is", "failures are")+" counted, and none was kept one by one.", ""
@@ -54,85 +46,40 @@ func failureTable(obs *analysis.Observations, r *analysis.Report, zone *time.Loc
 	return table
 }
 
-func failuresIn(obs *analysis.Observations, r *analysis.Report) []failure {
-	var all []failure
-	counting := countingSources(&obs.Service)
-	probed := map[analysis.Class]bool{}
-	within := func(t time.Time) bool {
-		return r.Window.From.IsZero() || !t.Before(r.Window.From.Time) && t.Before(r.Window.To.Time)
+func failureRow(f *analysis.FailedRequest, zone *time.Location) Row {
+	ended := f.End.Time
+	if ended.IsZero() {
+		ended = f.Start.Time
 	}
-	for i := range obs.Probes {
-		p := &obs.Probes[i]
-		probed[p.Class] = true
-		if !p.Outcome.Failure() || p.OutOfService || !within(p.Done) {
-			continue
-		}
-		f := failure{at: p.Done, class: p.Class, status: statusText(p.Status), outcome: p.Outcome, request: p.Probe + " " + p.Run + "-" + strconv.Itoa(p.Seq), target: p.Target, title: clip(p.Error, 300)}
-		all = append(all, f)
+	request := Cell{Text: clip(shortRequest(f.Request), 90), Class: "l brk", Code: true, Title: clip(f.Request, 400)}
+	if f.Count > 1 {
+		request = Cell{Text: Count(f.Count) + " counted, not kept one by one", Class: "l brk z"}
 	}
-	for i := range obs.Requests {
-		q := &obs.Requests[i]
-		if !q.Outcome.Failure() || probed[q.Class] && (q.Class == analysis.ClassProbe || q.Class == analysis.ClassHealth) || !counts(counting, q.Source) {
-			continue
-		}
-		ended := q.End
-		if ended.IsZero() {
-			ended = q.Start
-		}
-		if !within(ended) {
-			continue
-		}
-		all = append(all, failure{at: ended, class: q.Class, status: statusText(q.Status) + " / " + statusText(q.TargetStatus), outcome: q.Outcome,
-			request: clip(q.Method+" "+pathOf(q.URL), 90), target: q.Target, title: clip(q.Method+" "+q.URL, 400)})
+	target := left(value(f.Target))
+	if f.Target == nil {
+		target = Cell{Text: Missing, Class: "l z", Title: "no witness says where it was sent"}
 	}
-	slices.SortStableFunc(all, func(a, b failure) int { return a.at.Compare(b.at) })
-	return all
+	return Row{Cells: []Cell{at(clockMilli(ended, zone)), left(classLane(f.Traffic)), left(statusText(f.Status) + " / " + statusText(f.TargetStatus)),
+		left(word(outcomeWords, f.Outcome)), request, target, left(value(f.Phase)), left(word(causeWords, f.Cause))}}
 }
 
-func statusText(status int) string {
-	if status == 0 {
+func statusText(status *int) string {
+	if status == nil {
 		return Missing
 	}
-	return strconv.Itoa(status)
+	return strconv.Itoa(*status)
 }
 
-// pathOf leaves out scheme, host and query: a table has little room, and a query may
-// hold what is nobody's business.
-func pathOf(address string) string {
+// shortRequest leaves scheme, host and query out of "METHOD URL": a table has little
+// room, and a query may hold what is nobody's business.
+func shortRequest(request string) string {
+	method, address, found := strings.Cut(request, " ")
+	if !found {
+		return request
+	}
 	parsed, err := url.Parse(address)
-	if err != nil || parsed.EscapedPath() == "" {
-		return address
+	if err != nil || parsed.Host == "" || parsed.EscapedPath() == "" {
+		return request
 	}
-	return parsed.EscapedPath()
-}
-
-func phaseAt(r *analysis.Report, t time.Time) string {
-	for i := range r.Phases {
-		if !t.Before(r.Phases[i].From.Time) && t.Before(r.Phases[i].To.Time) {
-			return r.Phases[i].Name
-		}
-	}
-	return ""
-}
-
-// onlyCause is the cause of a class's failures where all of them share one; where
-// causes differ the report gives their numbers, not each failure's own.
-func onlyCause(r *analysis.Report, class analysis.Class) string {
-	total := r.Totals[class]
-	if total == nil {
-		return Missing
-	}
-	cause, kinds := analysis.Cause(""), 0
-	for each, n := range total.Causes {
-		if n > 0 {
-			cause, kinds = each, kinds+1
-		}
-	}
-	switch kinds {
-	case 0:
-		return Missing
-	case 1:
-		return word(causeWords, cause)
-	}
-	return "one of several"
+	return method + " " + parsed.EscapedPath()
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -130,12 +131,26 @@ func lossy(t testing.TB) (analysis.Observations, analysis.Report) {
 		key := analysis.CellKey{Second: end.Unix(), Source: "alb", TargetGroup: "api", Target: "api-1", Class: analysis.ClassUser, Outcome: analysis.OutcomeLB5xx, Status: 503}
 		obs.Cells = append(obs.Cells, analysis.Cell{CellKey: key, Count: 1, First: end, Last: end})
 		obs.Requests = append(obs.Requests, analysis.Request{CellKey: key, Start: end, End: end, Method: "GET", URL: fmt.Sprintf("https://api.example.com:443/v1/pos/poll?store=%d", i), Client: "203.0.113.9"})
+		r.Failures = append(r.Failures, failed(analysis.ClassUser, end, end, "api-1", 503, fmt.Sprintf("GET https://api.example.com:443/v1/pos/poll?store=%d", i)))
 	}
 	for i := range 2 {
 		done := stop.Add(time.Duration(1801+2300*i) * time.Millisecond)
 		obs.Probes = append(obs.Probes, analysis.ProbeRequest{Source: "store", Probe: "store", Class: analysis.ClassProbe, Run: "r1", Seq: 2991 + i, Sent: done.Add(-90 * time.Millisecond), Done: done, Status: 503, Outcome: analysis.OutcomeLB5xx})
+		r.Failures = append(r.Failures, failed(analysis.ClassProbe, done.Add(-90*time.Millisecond), done, "", 503, fmt.Sprintf("store r1-%d", 2991+i)))
 	}
+	slices.SortFunc(r.Failures, func(a, b analysis.FailedRequest) int { return a.End.Compare(b.End.Time) })
 	return obs, r
+}
+
+// failed is one failure that the load balancer made in the restart of api-1.
+func failed(class analysis.Class, start, end time.Time, target string, status int, request string) analysis.FailedRequest {
+	phase := "api-1 restart"
+	f := analysis.FailedRequest{Traffic: class, Start: analysis.Time{Time: start}, End: analysis.Time{Time: end}, Outcome: analysis.OutcomeLB5xx,
+		Status: &status, Request: request, Phase: &phase, Cause: analysis.CauseDeploy, Count: 1}
+	if target != "" {
+		f.Target = &target
+	}
+	return f
 }
 
 // big is a window of thirty minutes with 40,000 cells, eight targets and thousands of failures.
@@ -182,6 +197,9 @@ func big() (analysis.Observations, analysis.Report) {
 	for i := range 7000 {
 		at := from.Add(time.Duration(i) * 250 * time.Millisecond)
 		obs.Requests = append(obs.Requests, analysis.Request{CellKey: analysis.CellKey{Class: analysis.ClassUser, Outcome: analysis.OutcomeLB5xx, Status: 502, Target: "api-1"}, Start: at, End: at, Method: "GET", URL: "https://api.example.com/v1/orders/" + fmt.Sprint(i)})
+		if i < analysis.MaxFailures {
+			r.Failures = append(r.Failures, failed(analysis.ClassUser, at, at, "api-1", 502, "GET https://api.example.com/v1/orders/"+fmt.Sprint(i)))
+		}
 	}
 	return obs, r
 }

@@ -12,9 +12,14 @@ import (
 	"gapless/views"
 )
 
-// apiReport judges a deploy and tells the report.
+// apiReport judges a deploy, or with from and to a part of its window, and tells the
+// report.
 func (s *Server) apiReport(c echo.Context) error {
-	observations, err := s.cfg.Store.Observations(c.Request().Context(), param(c, "id"))
+	p, err := partOf(c)
+	if err != nil {
+		return err
+	}
+	observations, err := s.window(c.Request().Context(), param(c, "id"), p)
 	if err != nil {
 		return err
 	}

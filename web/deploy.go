@@ -12,7 +12,11 @@ import (
 
 // deploy is the page of one deploy.
 func (s *Server) deploy(c echo.Context) error {
-	observations, err := s.cfg.Store.Observations(c.Request().Context(), param(c, "id"))
+	p, err := partOf(c)
+	if err != nil {
+		return err
+	}
+	observations, err := s.window(c.Request().Context(), param(c, "id"), p)
 	if err != nil {
 		return err
 	}
@@ -33,6 +37,10 @@ func (s *Server) deployPage(observations analysis.Observations) views.DeployPage
 // came in, and ends when the window is sealed.
 func (s *Server) deployStream(c echo.Context) error {
 	id := param(c, "id")
+	p, err := partOf(c)
+	if err != nil {
+		return err
+	}
 	changes, cancel := s.cfg.Store.Subscribe()
 	defer cancel()
 	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
@@ -40,7 +48,7 @@ func (s *Server) deployStream(c echo.Context) error {
 		return err
 	}
 	return s.stream(c, deploy.Service, s.pace.judge, changes, func(ctx context.Context) (message, error) {
-		observations, err := s.cfg.Store.Observations(ctx, id)
+		observations, err := s.window(ctx, id, p)
 		if err != nil {
 			return message{}, err
 		}

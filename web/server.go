@@ -88,6 +88,10 @@ func (s *Server) routes() {
 	e.GET("/deploys/:id", s.deploy)
 	e.GET("/deploys/:id/stream", s.deployStream)
 	e.GET("/services/:service/span", s.span)
+	for _, table := range views.CSVTables {
+		e.GET("/deploys/:id/"+table+".csv", s.tableFile(table))
+		e.GET("/services/:service/span/"+table+".csv", s.spanTableFile(table))
+	}
 	e.GET("/collectors", s.collectors)
 	e.GET("/collectors/stream", s.collectorsStream)
 	e.GET("/retrospectives/new", s.newRetrospective)

@@ -12,16 +12,9 @@ import (
 
 // span is the page of a stretch of time judged without a deploy.
 func (s *Server) span(c echo.Context) error {
-	from, err := time.Parse(time.RFC3339Nano, c.QueryParam("from"))
+	from, to, err := fromTo(c)
 	if err != nil {
-		return badRequest("from is not an RFC 3339 time.")
-	}
-	to, err := time.Parse(time.RFC3339Nano, c.QueryParam("to"))
-	if err != nil {
-		return badRequest("to is not an RFC 3339 time.")
-	}
-	if !to.After(from) || to.Sub(from) > maxSpan {
-		return badRequest("The span must end after it begins, and be at most 31 days long.")
+		return err
 	}
 	observations, err := s.cfg.Store.ObservationsBetween(c.Request().Context(), param(c, "service"), from, to, "")
 	if err != nil {
