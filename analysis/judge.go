@@ -39,6 +39,9 @@ func Judge(obs Observations) Report {
 	r.Controls = b.controls()
 	r.Clocks = b.offsets
 	b.runRules()
+	if !obs.Part.IsZero() {
+		b.narrow(obs.Part)
+	}
 	b.judgeClaims()
 	r.Verdict = b.verdict()
 	return *r

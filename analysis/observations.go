@@ -12,6 +12,7 @@ type Observations struct {
 	Service  Service
 	Deploy   Deploy
 	From, To time.Time // the window, half-open
+	Part     Part      // what of it the report is to be about
 	// At is the moment up to which evidence had been read; it decides what is
 	// still awaited. It is data, not a clock.
 	At        time.Time

@@ -121,6 +121,7 @@ type WindowReport struct {
 	State    WindowState `json:"state"`
 	Revision int         `json:"revision"`
 	SealedAt Time        `json:"sealed_at"`
+	PartOf   *Span       `json:"part_of"` // the whole window, where the report is about a part of it
 }
 
 // Verdict is the answer about users, with what it depends on.

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-//go:embed app.css app.js favicon.svg vendor/*.js vendor/*.LICENSE vendor/README.md
+//go:embed app.css app.js zoom.js favicon.svg vendor/*.js vendor/*.LICENSE vendor/README.md
 var files embed.FS
 
 // Prefix is the path under which [Handler] expects to be mounted.

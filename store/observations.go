@@ -39,28 +39,28 @@ func (db *DB) Observations(ctx context.Context, deployID string) (o analysis.Obs
 }
 
 // ObservationsBetween returns the evidence of a service in [from, to), for a deploy
-// or, where deployID is empty, without one. An empty service is that of the deploy.
+// or, where deployID is empty, without one.
 func (db *DB) ObservationsBetween(ctx context.Context, service string, from, to time.Time, deployID string) (o analysis.Observations, err error) {
 	at := db.Now()
 	err = db.view(ctx, func(s *sql.Tx) error {
+		id, known, err := readService(ctx, s, service)
+		if err != nil {
+			return err
+		}
 		d := analysis.Deploy{Service: service}
 		if deployID != "" {
 			if d, err = readDeploy(ctx, s, deployID); err != nil {
 				return err
 			}
-			if service != "" && d.Service != service {
+			if d.Service != service {
 				return fmt.Errorf("deploy %s is one of service %s: %w", deployID, d.Service, ErrConflict)
 			}
-		}
-		id, known, err := readService(ctx, s, d.Service)
-		if err != nil {
-			return err
 		}
 		o, err = observe(ctx, s, id, known, d, from, to)
 		return err
 	})
 	if err != nil {
-		return analysis.Observations{}, fmt.Errorf("read observations of %s from %s: %w", cmp.Or(service, deployID), from.UTC().Format(time.RFC3339), err)
+		return analysis.Observations{}, fmt.Errorf("read observations of %s: %w", service, err)
 	}
 	o.At = at
 	return o, nil

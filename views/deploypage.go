@@ -18,6 +18,9 @@ type DeployPage struct {
 	// StreamURL is where the live region gets its updates; empty once nothing will change.
 	StreamURL string
 	ReportURL string // the same report as JSON
+	Part      *PartView
+	path      string // of the page's address; empty where no server answers
+	query     string // of it: a part of the window, or the span
 
 	Verdict      VerdictPanel
 	Facts        []Fact
@@ -105,14 +108,7 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	if page.Service == "" {
 		page.Service = obs.Service.Name
 	}
-	if page.ID == "" {
-		page.Name = "span without a deploy"
-	} else {
-		page.ReportURL = "/api/v1/deploys/" + url.PathEscape(page.ID) + "/report"
-		if r.Window.State != analysis.WindowSealed {
-			page.StreamURL = "/deploys/" + url.PathEscape(page.ID) + "/stream"
-		}
-	}
+	page.address(r)
 	page.Shell = NewShell(page.Service+" · "+page.Name, "deploys", zone, r.Provenance.Binary)
 	page.Verdict = verdictPanel(r)
 	page.Facts = facts(r, zone)
@@ -124,6 +120,8 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	}
 	page.RuleCounts, page.RuleGroups = ruleGroups(r)
 	page.Phases = phaseTable(r, zone)
+	page.Part = partView(r, zone)
+	page.linkPhases(r)
 	page.Targets, page.Windows = targetTable(r), windowTable(r, zone)
 	page.Failures, page.Causes = failureTable(r, zone), causesOf(r)
 	page.Attribution, page.Detection = attributionTable(r), detectionTable(r)
@@ -132,6 +130,24 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	page.Baseline, page.Controls = baselineTable(r), controlTable(r)
 	page.Provenance = provenance(r, zone)
 	return page
+}
+
+// address fills in where the page is, and what answers beside it.
+func (p *DeployPage) address(r *analysis.Report) {
+	if p.ID == "" {
+		p.Name, p.path, p.query = "span without a deploy", spanPath(p.Service), spanQuery(r.Window.From.Time, r.Window.To.Time)
+		return
+	}
+	p.path = DeployURL(p.ID)
+	suffix := ""
+	if r.Window.PartOf != nil {
+		p.query = spanQuery(r.Window.From.Time, r.Window.To.Time)
+		suffix = "?" + p.query
+	}
+	p.ReportURL = "/api/v1" + p.path + "/report" + suffix
+	if r.Window.State != analysis.WindowSealed {
+		p.StreamURL = p.path + "/stream" + suffix
+	}
 }
 
 // maxConditions bounds what a panel shows unfolded.
@@ -217,6 +233,10 @@ func facts(r *analysis.Report, zone *time.Location) []Fact {
 	note := word(windowWords, r.Window.State)
 	if r.Window.Revision > 0 {
 		note += ", revision " + Count(r.Window.Revision)
+	}
+	if whole := r.Window.PartOf; whole != nil {
+		add(Fact{Label: "Part judged here", Stamp: &from, To: &to})
+		from, to = clock(whole.From.Time, zone), clock(whole.To.Time, zone)
 	}
 	add(Fact{Label: "Window", Stamp: &from, To: &to, Note: note})
 	add(Fact{Label: "One target only", Text: singleTargetFact(r)})
@@ -483,6 +503,11 @@ func provenance(r *analysis.Report, zone *time.Location) []Fact {
 
 // offline takes out what only a server can answer.
 func offline(page DeployPage) DeployPage {
-	page.StreamURL, page.ReportURL = "", ""
+	page.StreamURL, page.ReportURL, page.path = "", "", ""
+	if page.Part != nil {
+		part := *page.Part
+		part.WholeURL, page.Part = "", &part
+	}
+	page.unlinkPhases()
 	return page
 }

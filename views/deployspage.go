@@ -101,6 +101,3 @@ func loss(requests, failures *int) LossView {
 	}
 	return LossView{Requests: Count(*requests), Failures: Count(*failures), Bad: *failures > 0, Measured: true}
 }
-
-// DeployURL is the address of a deploy's page.
-func DeployURL(id string) string { return "/deploys/" + url.PathEscape(id) }

@@ -18,6 +18,7 @@ type Timeline struct {
 	Width, Height       int
 	Left, Right, Bottom int // of the plot
 	Label               string
+	Zoom                *Zoom // nil where no server answers
 	Phases              []Bar
 	Grid                []string // x of every phase's start
 	Ticks               []Tick
@@ -37,6 +38,7 @@ type Bar struct {
 	Label  string // empty where it would not fit
 	LabelX string
 	Title  string
+	Link   string
 }
 
 // Tick is a moment on the axis.
@@ -147,6 +149,9 @@ func (s scale) share(t time.Time) float64 {
 
 func (s scale) x(t time.Time) float64 { return plotLeft + plotWidth*s.share(t) }
 
+// holds says whether t lies in the picture.
+func (s scale) holds(t time.Time) bool { return !t.Before(s.from) && !t.After(s.to) }
+
 // column is the column that t falls into, or -1 outside the window.
 func (s scale) column(t time.Time) int {
 	if t.Before(s.first) || !t.Before(s.to) {
@@ -203,7 +208,7 @@ func newTimeline(obs *analysis.Observations, r *analysis.Report, zone *time.Loca
 	t.Bottom = y
 	t.ticks(s)
 	t.Height = y + 24
-	if reported := r.Deploy.ReportedAt.Time; !reported.IsZero() {
+	if reported := r.Deploy.ReportedAt.Time; s.holds(reported) {
 		flag := s.flag(reported, reportedAs(r), "rep", 0, t.Bottom)
 		t.Reported = &flag
 	}
@@ -267,7 +272,7 @@ func (t *Timeline) targets(s scale, obs *analysis.Observations, r *analysis.Repo
 		lanes.add(Lane{Label: "serves", Bars: servedBars(s, served[target.Target]), None: "served nothing that was seen"})
 		lanes.add(Lane{Label: "app", Bars: appBars(s, r, target.Target)})
 		for _, step := range r.Steps {
-			if step.Target == nil || *step.Target != target.Target || step.Ignored || !marked(step.Kind) {
+			if step.Target == nil || *step.Target != target.Target || step.Ignored || !marked(step.Kind) || !s.holds(step.At.Time) {
 				continue
 			}
 			flag := s.flag(step.At.Time, word(stepWords, step.Kind), "mark", *y-4, *y+2*laneStep+laneHeight+3)
@@ -449,7 +454,7 @@ func servedBars(s scale, served []bool) []Bar {
 }
 
 // appBars are what the application did, by the steps of the report: serving,
-// leaving, down.
+// leaving, down. Steps before the picture decide what it begins with.
 func appBars(s scale, r *analysis.Report, target string) []Bar {
 	var bars []Bar
 	class, from, why := "app", s.from, "no stop seen"
@@ -459,11 +464,12 @@ func appBars(s scale, r *analysis.Report, target string) []Bar {
 		}
 		if at.After(from) {
 			bars = append(bars, appBar(s, class, from, at))
+			from = at
 		}
-		class, from, why = next, at, what
+		class, why = next, what
 	}
 	for _, step := range r.Steps {
-		if step.Target == nil || *step.Target != target || step.Ignored || step.At.Before(s.from) {
+		if step.Target == nil || *step.Target != target || step.Ignored || !step.At.Before(s.to) {
 			continue
 		}
 		switch step.Kind {

@@ -49,7 +49,7 @@ func (t *Timeline) events(s scale, obs *analysis.Observations, r *analysis.Repor
 			if total.Failures > 0 {
 				lane.CountClass = "cnt bad"
 			}
-			lane.Marks = s.marks(failureColumns(s, obs, counting, class), func(n int) string { return plural(n, "failure", "failures") })
+			lane.Marks = s.marks(failureColumns(s, obs, r, counting, class), func(n int) string { return plural(n, "failure", "failures") })
 		}
 		t.addEvents(lane, y)
 	}
@@ -74,10 +74,15 @@ func (t *Timeline) addEvents(lane EventLane, y *int) {
 	*y += 20
 }
 
-// failureColumns counts the failures of a class into columns, by their end: from the
-// prober's records where there are any, else from the logs that count.
-func failureColumns(s scale, obs *analysis.Observations, counting map[string]bool, class analysis.Class) []int {
+// failureColumns counts the failures of a class into columns, by their end: those of
+// the report where it lists them all, else from the prober's records where there are
+// any, else from the logs that count.
+func failureColumns(s scale, obs *analysis.Observations, r *analysis.Report, counting map[string]bool, class analysis.Class) []int {
 	columns := make([]int, s.columns)
+	if listedFailures(s, r, class, columns) {
+		return columns
+	}
+	clear(columns)
 	recorded := false
 	if class == analysis.ClassProbe || class == analysis.ClassHealth {
 		for i := range obs.Probes {
@@ -114,6 +119,27 @@ func failureColumns(s scale, obs *analysis.Observations, counting map[string]boo
 		}
 	}
 	return columns
+}
+
+// listedFailures counts the failures that the report lists, and says whether those are
+// all that it counts.
+func listedFailures(s scale, r *analysis.Report, class analysis.Class, columns []int) bool {
+	rest := r.Totals[class].Failures
+	for i := range r.Failures {
+		f := &r.Failures[i]
+		if f.Traffic != class {
+			continue
+		}
+		rest -= f.Count
+		at := f.End.Time
+		if f.Count > 1 || at.IsZero() {
+			at = f.Start.Time
+		}
+		if column := s.column(at); column >= 0 {
+			columns[column] += f.Count
+		}
+	}
+	return rest == 0
 }
 
 // exactFailures counts failures by the requests that were kept one by one, and says

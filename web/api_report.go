@@ -15,11 +15,11 @@ import (
 // apiReport judges a deploy, or with from and to a part of its window, and tells the
 // report.
 func (s *Server) apiReport(c echo.Context) error {
-	p, err := partOf(c)
+	part, err := partOf(c)
 	if err != nil {
 		return err
 	}
-	observations, err := s.window(c.Request().Context(), param(c, "id"), p)
+	observations, err := s.window(c.Request().Context(), param(c, "id"), part)
 	if err != nil {
 		return err
 	}

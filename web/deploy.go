@@ -12,11 +12,11 @@ import (
 
 // deploy is the page of one deploy.
 func (s *Server) deploy(c echo.Context) error {
-	p, err := partOf(c)
+	part, err := partOf(c)
 	if err != nil {
 		return err
 	}
-	observations, err := s.window(c.Request().Context(), param(c, "id"), p)
+	observations, err := s.window(c.Request().Context(), param(c, "id"), part)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Server) deployPage(observations analysis.Observations) views.DeployPage
 // came in, and ends when the window is sealed.
 func (s *Server) deployStream(c echo.Context) error {
 	id := param(c, "id")
-	p, err := partOf(c)
+	part, err := partOf(c)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (s *Server) deployStream(c echo.Context) error {
 		return err
 	}
 	return s.stream(c, deploy.Service, s.pace.judge, changes, func(ctx context.Context) (message, error) {
-		observations, err := s.window(ctx, id, p)
+		observations, err := s.window(ctx, id, part)
 		if err != nil {
 			return message{}, err
 		}

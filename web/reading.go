@@ -122,7 +122,7 @@ func (s *Server) read(service string, from, to time.Time) (id string, ok bool) {
 			s.cfg.Log.Error("look up deploys of a retrospective", "service", service, "error", err)
 		}
 		reading.change(func(now *views.Reading) {
-			now.Finished, now.Problem, now.Deploys, now.SpanURL = true, problem, ids, spanURL(service, from, to)
+			now.Finished, now.Problem, now.Deploys, now.SpanURL = true, problem, ids, views.SpanURL(service, from, to)
 		})
 	})
 	return reading.now.ID, true

@@ -2,8 +2,6 @@ package web
 
 import (
 	"net/http"
-	"net/url"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -21,9 +19,4 @@ func (s *Server) span(c echo.Context) error {
 		return err
 	}
 	return s.render(c, http.StatusOK, views.Deploy(s.deployPage(observations)))
-}
-
-func spanURL(service string, from, to time.Time) string {
-	query := url.Values{"from": {from.UTC().Format(time.RFC3339Nano)}, "to": {to.UTC().Format(time.RFC3339Nano)}}
-	return "/services/" + url.PathEscape(service) + "/span?" + query.Encode()
 }

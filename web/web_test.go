@@ -27,7 +27,7 @@ func TestRequests(t *testing.T) {
 	s.start(t, "d1", began)
 	s.start(t, "a/b", began.Add(time.Hour))
 	s.start(t, evil, began.Add(2*time.Hour))
-	const html, problem, jsonType = "text/html; charset=UTF-8", "application/problem+json", "application/json"
+	const html, problem, jsonType, csvType = "text/html; charset=UTF-8", "application/problem+json", "application/json", "text/csv; charset=utf-8; header=present"
 	for _, test := range []struct {
 		method, path, body string
 		header             map[string]string
@@ -45,6 +45,21 @@ func TestRequests(t *testing.T) {
 		{method: "GET", path: "/services/orders/span?from=2026-10-14T05:00:00Z&to=2026-10-14T06:00:00Z", status: 200, contentType: html, has: "span without a deploy"},
 		{method: "GET", path: "/services/orders/span?from=x&to=y", status: 400, contentType: html, has: "from is not"},
 		{method: "GET", path: "/services/none/span?from=2026-10-14T05:00:00Z&to=2026-10-14T06:00:00Z", status: 404, contentType: html},
+		{method: "GET", path: "/deploys/d1?from=2026-10-14T06:00:00Z&to=2026-10-14T06:01:00Z", status: 200, contentType: html, has: `href="/deploys/d1">Back to the whole window`},
+		{method: "GET", path: "/deploys/d1?from=2026-10-14T06:00:00Z&to=2026-10-14T06:01:00Z", status: 200, contentType: html, has: `sse-connect="/deploys/d1/stream?from=2026-10-14T06%3A00%3A00Z&amp;to=2026-10-14T06%3A01%3A00Z"`},
+		{method: "GET", path: "/deploys/d1?from=2026-10-14T06:00:00Z&to=2026-10-14T05:59:30Z", status: 400, contentType: html, has: "must end after it begins"},
+		{method: "GET", path: "/deploys/d1?from=2026-10-14T06:00:00Z", status: 400, contentType: html, has: "to is not"},
+		{method: "GET", path: "/deploys/d1?from=2026-10-14T03:00:00Z&to=2026-10-14T06:01:00Z", status: 400, contentType: html, has: "must lie in the deploy&#39;s window, from 2026-10-14T05:59:00Z to 2026-10-14T07:00:00Z"},
+		{method: "GET", path: "/deploys/d1/stream?from=x&to=y", status: 400, contentType: html},
+		{method: "GET", path: "/deploys/d1/phases.csv", status: 200, contentType: csvType, has: "phase,kind,inferred,targets,from,to,seconds,traffic,requests,failures,", hasNot: "<"},
+		{method: "GET", path: "/deploys/d1/phases.csv?from=2026-10-14T06:00:00Z&to=2026-10-14T06:01:00Z", status: 200, contentType: csvType, has: "build,build,false,,2026-10-14T06:00:00.000000Z,2026-10-14T06:01:00.000000Z,60,user,,,"},
+		{method: "GET", path: "/deploys/d1/targets.csv", status: 200, contentType: csvType, has: "api-1"},
+		{method: "GET", path: "/deploys/a%2Fb/failures.csv", status: 200, contentType: csvType, has: "traffic,start,end,target"},
+		{method: "GET", path: "/deploys/none/failures.csv", status: 404, contentType: html},
+		{method: "GET", path: "/deploys/d1/secrets.csv", status: 404, contentType: html},
+		{method: "GET", path: "/services/orders/span/phases.csv?from=2026-10-14T05:00:00Z&to=2026-10-14T06:00:00Z", status: 200, contentType: csvType, has: "whole,whole"},
+		{method: "GET", path: "/services/orders/span/phases.csv?from=2026-10-14T05:00:00Z", status: 400, contentType: html},
+		{method: "GET", path: "/api/v1/deploys/d1/report?from=2026-10-14T06:00:00Z&to=2026-10-14T06:01:00Z", status: 200, contentType: jsonType, has: `"part_of":{"from":"2026-10-14T05:59:00.000000Z"`},
 		{method: "GET", path: "/collectors", status: 200, contentType: html, has: "Collectors"},
 		{method: "GET", path: "/retrospectives/new", status: 200, contentType: html, has: `<option value="orders"`},
 		{method: "GET", path: "/retrospectives/nothing", status: 404, contentType: html},

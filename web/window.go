@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"time"
@@ -12,18 +13,13 @@ import (
 	"gapless/views"
 )
 
-// part is a stretch of a deploy's window; the zero value is the whole of it.
-type part struct{ from, to time.Time }
-
-func (p part) whole() bool { return p.from.IsZero() && p.to.IsZero() }
-
-// partOf reads from and to from the address: none, or both.
-func partOf(c echo.Context) (p part, err error) {
+// partOf reads from and to from the address: none, which is the whole window, or both.
+func partOf(c echo.Context) (part analysis.Part, err error) {
 	if c.QueryParam("from") == "" && c.QueryParam("to") == "" {
-		return p, nil
+		return part, nil
 	}
-	p.from, p.to, err = fromTo(c)
-	return p, err
+	part.From, part.To, err = fromTo(c)
+	return part, err
 }
 
 // fromTo reads the times from and to of the address.
@@ -40,32 +36,29 @@ func fromTo(c echo.Context) (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// window reads the evidence of a deploy's window, or of a part of it. A part that
-// reaches beyond the window is refused: it would be judged by other evidence than the
-// deploy.
-func (s *Server) window(ctx context.Context, id string, p part) (analysis.Observations, error) {
-	if p.whole() {
-		return s.cfg.Store.Observations(ctx, id)
-	}
-	observations, err := s.cfg.Store.ObservationsBetween(ctx, "", p.from, p.to, id)
-	if err != nil {
+// window reads the evidence of a deploy's window, and notes which part of it the
+// report is to be about. A part that reaches beyond the window is refused.
+func (s *Server) window(ctx context.Context, id string, part analysis.Part) (analysis.Observations, error) {
+	observations, err := s.cfg.Store.Observations(ctx, id)
+	if err != nil || part.IsZero() {
 		return observations, err
 	}
-	from, to := analysis.WindowOf(observations.Deploy, observations.Service.Window)
-	if p.from.Before(from) || p.to.After(to) {
-		return observations, badRequest("The span must lie in the deploy's window, from " + from.UTC().Format(time.RFC3339Nano) + " to " + to.UTC().Format(time.RFC3339Nano) + ".")
+	if part.From.Before(observations.From) || part.To.After(observations.To) {
+		return observations, badRequest(fmt.Sprintf("The span must lie in the deploy's window, from %s to %s.",
+			observations.From.UTC().Format(time.RFC3339Nano), observations.To.UTC().Format(time.RFC3339Nano)))
 	}
+	observations.Part = part
 	return observations, nil
 }
 
 // tableFile is a table of a deploy as a CSV file: GET /deploys/{id}/phases.csv.
 func (s *Server) tableFile(table string) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		p, err := partOf(c)
+		part, err := partOf(c)
 		if err != nil {
 			return err
 		}
-		observations, err := s.window(c.Request().Context(), param(c, "id"), p)
+		observations, err := s.window(c.Request().Context(), param(c, "id"), part)
 		if err != nil {
 			return err
 		}
