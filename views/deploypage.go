@@ -235,7 +235,8 @@ func facts(r *analysis.Report, zone *time.Location) []Fact {
 		note += ", revision " + Count(r.Window.Revision)
 	}
 	if whole := r.Window.PartOf; whole != nil {
-		add(Fact{Label: "Part judged here", Stamp: &from, To: &to})
+		partFrom, partTo := clockMilli(r.Window.From.Time, zone), clockMilli(r.Window.To.Time, zone)
+		add(Fact{Label: "Part judged here", Stamp: &partFrom, To: &partTo})
 		from, to = clock(whole.From.Time, zone), clock(whole.To.Time, zone)
 	}
 	add(Fact{Label: "Window", Stamp: &from, To: &to, Note: note})
@@ -400,6 +401,9 @@ func evidenceRow(r *analysis.Report, c *analysis.Coverage) EvidenceRow {
 	}
 	if len(parts) == 0 {
 		parts = []string{"whole window seen"}
+		if r.Window.PartOf != nil {
+			parts = []string{"whole part seen"}
+		}
 	}
 	row.Text = strings.Join(parts, ", ")
 	return row

@@ -21,7 +21,7 @@ func partView(r *analysis.Report, zone *time.Location) *PartView {
 		return nil
 	}
 	return &PartView{From: clockMilli(r.Window.From.Time, zone), To: clockMilli(r.Window.To.Time, zone), WholeURL: DeployURL(r.Deploy.ID),
-		Length: length(r.Window.To.Sub(r.Window.From.Time)) + " of " + length(whole.To.Sub(whole.From.Time))}
+		Length: tied(length(r.Window.To.Sub(r.Window.From.Time)) + " of " + length(whole.To.Sub(whole.From.Time)))}
 }
 
 // Zoom is what the timeline's script needs to turn a drag into an address: the page's

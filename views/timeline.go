@@ -509,7 +509,8 @@ func (t *Timeline) ticks(s scale) {
 		return
 	}
 	step := 24 * time.Hour
-	for _, each := range []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+	for _, each := range []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond,
+		500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
 		if whole/each <= 11 {
 			step = each
@@ -519,6 +520,9 @@ func (t *Timeline) ticks(s scale) {
 	layout := "15:04"
 	if step < time.Minute {
 		layout = "15:04:05"
+	}
+	if step < time.Second {
+		layout = "15:04:05.00"
 	}
 	_, offset := s.from.In(s.zone).Zone()
 	shift := time.Duration(offset) * time.Second

@@ -243,6 +243,9 @@ func (t *Timeline) rate(s scale, obs *analysis.Observations, r *analysis.Report,
 		chart.areas(s, byTarget, r, top)
 	} else {
 		chart.Sub = "none seen"
+		if total := r.Totals[class]; total != nil && total.Requests > 0 {
+			chart.Sub = "too short to draw"
+		}
 	}
 	t.Rate = chart
 }
