@@ -84,6 +84,7 @@ type GroupSettings struct {
 type Cell struct {
 	CellKey
 	Count   int
+	Masked  int        // of those: an attempt failed, and another one hid it from the client
 	Latency *Histogram // microseconds; only for outcome ok without WebSockets, else nil
 	First   time.Time  // earliest start in the cell, to the microsecond
 	Last    time.Time  // latest end in the cell
@@ -116,6 +117,8 @@ type Request struct {
 	Connected   bool // a connection to the target was made (the log gives a processing time ≥ 0)
 	WebSocket   bool
 	ErrorReason string
+	Attempts    int      // targets that were asked; 0 where the log cannot tell
+	FailedOn    []string // targets of the failed attempts that another one hid; "" where the log does not say
 	Object      string // key of the object it stood in
 	Line        int    // 1-based line in that object
 }

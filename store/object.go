@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gapless/analysis"
@@ -159,7 +160,7 @@ func requestMoment(r *analysis.Request) time.Time {
 func (t *tx) addRequests(object int64, source string, requests []analysis.Request) error {
 	insert := t.insert("request", "service_id", "at", "object_id", "line", "second", "start_at", "end_at", "duration", "node", "target_group",
 		"target", "class", "outcome", "route", "status", "target_status", "method", "url", "client", "user_agent", "probe_run", "probe_seq",
-		"connected", "websocket", "error_reason")
+		"connected", "websocket", "error_reason", "attempts", "failed_on")
 	for i := range requests {
 		r := &requests[i]
 		if r.Source != source {
@@ -167,12 +168,20 @@ func (t *tx) addRequests(object int64, source string, requests []analysis.Reques
 		}
 		err := insert.add(t.id, requestMoment(r).UnixMicro(), object, r.Line, r.Second, micro(r.Start), micro(r.End), r.Duration.Microseconds(), r.Node, r.TargetGroup,
 			r.Target, string(r.Class), string(r.Outcome), r.Route, r.Status, r.TargetStatus, r.Method, r.URL, r.Client, r.UserAgent, r.ProbeRun, r.ProbeSeq,
-			r.Connected, r.WebSocket, r.ErrorReason)
+			r.Connected, r.WebSocket, r.ErrorReason, r.Attempts, joinNames(r.FailedOn))
 		if err != nil {
 			return err
 		}
 	}
 	return insert.flush()
+}
+
+// joinNames is a list in one column, nil where there is none. Names hold no line ends.
+func joinNames(names []string) any {
+	if names == nil {
+		return nil
+	}
+	return strings.Join(names, "\n")
 }
 
 func (t *tx) addKnown(object int64, source string, known []analysis.KnownRequests) error {

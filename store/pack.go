@@ -26,7 +26,7 @@ import (
 //	         number of kinds, then each: node, target group, target, class, outcome
 //	         and route as indexes of strings, status, target status
 //	cells    1 byte: bits 0–3 second within the ten, bit 4 has first, bit 5 has
-//	         last, bit 6 has latencies; kind; count; first as signed microseconds
+//	         last, bit 6 has latencies, bit 7 has masked; kind; count; masked; first as signed microseconds
 //	         from its second; last as signed microseconds from first (or from the
 //	         second); latencies as analysis.Histogram encodes them
 //	4 bytes  CRC-32C of everything before, little-endian
@@ -40,6 +40,7 @@ const (
 	hasFirst   = 1 << 4
 	hasLast    = 1 << 5
 	hasLatency = 1 << 6
+	hasMasked  = 1 << 7
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -65,8 +66,8 @@ func packCells(source string, cells []analysis.Cell) ([]packedCells, error) {
 		if c.Source != source {
 			return nil, fmt.Errorf("a cell of source %q in an object of %q", c.Source, source)
 		}
-		if c.Count < 0 || c.Status < 0 || c.TargetStatus < 0 {
-			return nil, fmt.Errorf("a cell with a negative number: %+v", c.CellKey)
+		if c.Count < 0 || c.Masked < 0 || c.Masked > c.Count || c.Status < 0 || c.TargetStatus < 0 {
+			return nil, fmt.Errorf("a cell with an impossible number: %+v", c.CellKey)
 		}
 		order[i] = c
 	}
@@ -165,9 +166,15 @@ func appendCell(b []byte, c *analysis.Cell, second byte, kind uint64) ([]byte, e
 	if c.Latency != nil {
 		head |= hasLatency
 	}
+	if c.Masked > 0 {
+		head |= hasMasked
+	}
 	b = append(b, head)
 	b = binary.AppendUvarint(b, kind)
 	b = binary.AppendUvarint(b, uint64(c.Count))
+	if c.Masked > 0 {
+		b = binary.AppendUvarint(b, uint64(c.Masked))
+	}
 	base := c.Second * 1e6
 	if head&hasFirst != 0 {
 		first := c.First.UnixMicro()
@@ -284,6 +291,12 @@ func (u *unpacker) readCell(r *reader, bucketStart int64) error {
 	if r.bad || kind >= uint64(len(u.kinds)) || count > math.MaxInt32 {
 		return errPacked
 	}
+	masked := uint64(0)
+	if head&hasMasked != 0 {
+		if masked = r.number(); masked > count {
+			return errPacked
+		}
+	}
 	second := bucketStart + int64(head&0xf)
 	base := second * 1e6
 	var first, last int64
@@ -314,7 +327,7 @@ func (u *unpacker) readCell(r *reader, bucketStart int64) error {
 	if latency != nil {
 		u.latency = u.latency[1:]
 	}
-	u.cells = append(u.cells, analysis.Cell{CellKey: u.kinds[kind], Count: int(count), Latency: latency})
+	u.cells = append(u.cells, analysis.Cell{CellKey: u.kinds[kind], Count: int(count), Masked: int(masked), Latency: latency})
 	c := &u.cells[len(u.cells)-1]
 	c.Second = second
 	if head&hasFirst != 0 {

@@ -30,6 +30,7 @@ func TestPackedCellsRoundTrip(t *testing.T) {
 	add(func(c *analysis.Cell) { c.Route, c.Last = "ü\x00", c.First.Add(-time.Hour) })
 	add(func(c *analysis.Cell) { c.Second -= 3; c.Count = math.MaxInt32 })
 	add(func(c *analysis.Cell) { c.Second += 300; c.TargetStatus = 0 })
+	add(func(c *analysis.Cell) { c.Second++; c.Masked = 700 })
 	add(func(c *analysis.Cell) { c.Second = -15 }) // nobody's log, but no reason to break
 	rows, err := packCells("alb", cells)
 	if err != nil {

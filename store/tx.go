@@ -227,6 +227,22 @@ func (s stamp) Scan(v any) error {
 	return nil
 }
 
+// nameList is a list in one column, as joinNames writes it.
+type nameList struct{ names *[]string }
+
+// Scan implements sql.Scanner.
+func (n nameList) Scan(v any) error {
+	switch v := v.(type) {
+	case nil:
+		*n.names = nil
+	case string:
+		*n.names = strings.Split(v, "\n")
+	default:
+		return fmt.Errorf("list of names is a %T, not text", v)
+	}
+	return nil
+}
+
 // duration is a length of time in the file: microseconds.
 type duration struct{ d *time.Duration }
 

@@ -296,6 +296,10 @@ func (f *albFormat) rest(e *entry) {
 	e.node, e.errorReason = f.fields.value(albNode), f.fields.value(albError)
 }
 
+func (f *albFormat) appendFields(b []byte) []byte {
+	return appendTokens(b, &f.fields, albNames[:])
+}
+
 // albTypeWord reports whether b can be a type: a short word. Which words there are
 // is AWS's business and grows (h3 came unannounced).
 func albTypeWord(b []byte) bool {

@@ -11,7 +11,7 @@ import (
 // line is understood as by a parser that has seen no other.
 func TestLinesDoNotDependOnThoseBefore(t *testing.T) {
 	lines := []string{"", "h2", `"`, " "}
-	for _, c := range albCases(t) {
+	for _, c := range lineCases(t, KindALB) {
 		lines = append(lines, c.line)
 	}
 	for line := range strings.SplitSeq(strings.TrimSpace(string(generate(40))), "\n") {
@@ -25,7 +25,7 @@ func TestLinesDoNotDependOnThoseBefore(t *testing.T) {
 }
 
 func FuzzALBLineAfterAnother(f *testing.F) {
-	cases := albCases(f)
+	cases := lineCases(f, KindALB)
 	for i, c := range cases {
 		f.Add([]byte(cases[(i+1)%len(cases)].line), []byte(c.line))
 	}

@@ -4,16 +4,19 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-func TestALBLines(t *testing.T) {
-	for _, c := range albCases(t) {
+func TestALBLines(t *testing.T) { testLines(t, KindALB) }
+
+func testLines(t *testing.T, kind string) {
+	for _, c := range lineCases(t, kind) {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			parsed, err := Parse(t.Context(), &out, "alb", strings.NewReader(c.line+"\n"))
+			parsed, err := parse(t.Context(), &out, &Config{Kind: kind, Format: c.format}, strings.NewReader(c.line+"\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,12 +95,13 @@ func TestParsingAllocatesNothing(t *testing.T) {
 }
 
 func FuzzALBLine(f *testing.F) {
-	for _, c := range albCases(f) {
+	for _, c := range lineCases(f, KindALB) {
 		f.Add([]byte(c.line))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		text, _, _ = bytes.Cut(text, []byte("\n"))
-		var p lineWriter
+		var format albFormat
+		p := lineWriter{format: &format}
 		b, ok := p.append(nil, &line{text: text, number: 2})
 		if !json.Valid(b) || !utf8.Valid(b) {
 			t.Fatalf("not JSON: %q", b)
@@ -105,12 +109,12 @@ func FuzzALBLine(f *testing.F) {
 		if !ok {
 			return
 		}
-		if p.alb.fields.n < albLeast {
-			t.Errorf("understood with %d fields", p.alb.fields.n)
+		if format.fields.n < albLeast {
+			t.Errorf("understood with %d fields", format.fields.n)
 		}
 		last := uint32(0)
-		for i := range p.alb.fields.n {
-			at := p.alb.fields.at[i]
+		for i := range format.fields.n {
+			at := format.fields.at[i]
 			if at.from < last || at.to < at.from || int(at.to) > len(text) {
 				t.Fatalf("field %d spans %d to %d after %d", i, at.from, at.to, last)
 			}
@@ -119,31 +123,29 @@ func FuzzALBLine(f *testing.F) {
 	})
 }
 
-type albCase struct {
-	name, line string
-	want       map[string]any
+type lineCase struct {
+	name, line, format string
+	want               map[string]any
 }
 
-// albCases reads testdata/alb.txt.
-func albCases(tb testing.TB) []albCase {
+// lineCases reads the cases of a kind from testdata.
+func lineCases(tb testing.TB, kind string) []lineCase {
 	tb.Helper()
-	return lineCases(tb, "testdata/alb.txt")
-}
-
-func lineCases(tb testing.TB, file string) []albCase {
-	tb.Helper()
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile("testdata/" + kind + ".txt")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	var cases []albCase
+	var cases []lineCase
 	for _, block := range strings.Split(strings.TrimSpace(string(text)), "\n\n")[1:] {
 		parts := strings.Split(block, "\n")
-		if len(parts) != 3 {
-			tb.Fatalf("a case has three lines: %s", block)
+		if len(parts) != 3 && len(parts) != 4 {
+			tb.Fatalf("a case has three lines, or four with its format: %s", block)
 		}
 		name, _, _ := strings.Cut(parts[0], ":")
-		c := albCase{name: name, line: parts[1]}
+		c := lineCase{name: name, line: parts[1]}
+		if len(parts) == 4 {
+			c.format = parts[3]
+		}
 		if err := json.Unmarshal([]byte(parts[2]), &c.want); err != nil {
 			tb.Fatalf("%s: %v", name, err)
 		}
@@ -166,7 +168,7 @@ func compareMembers(t *testing.T, at string, got, want map[string]any) {
 			compareMembers(t, at+name+".", have, inner)
 			continue
 		}
-		if got[name] != value {
+		if !reflect.DeepEqual(got[name], value) {
 			t.Errorf("%s%s = %#v, want %#v", at, name, got[name], value)
 		}
 	}

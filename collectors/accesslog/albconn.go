@@ -122,8 +122,10 @@ func (f *connFormat) appendMore(b []byte, _ *entry) []byte {
 	b = append(b, `,"outcome":"`...)
 	b = append(b, outcome...)
 	b = append(b, `","attempts":1`...)
-	return appendFields(b, &f.fields, connNames[:])
+	return b
 }
+
+func (f *connFormat) appendFields(b []byte) []byte { return appendTokens(b, &f.fields, connNames[:]) }
 
 // rest has nothing to add: a short line is read whole.
 func (f *connFormat) rest(*entry) {}

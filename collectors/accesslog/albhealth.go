@@ -195,7 +195,11 @@ func (f *healthFormat) appendMore(b []byte, e *entry) []byte {
 	} else {
 		b = appendString(b, f.reason)
 	}
-	return appendFields(b, &f.fields, healthNames[:])
+	return b
+}
+
+func (f *healthFormat) appendFields(b []byte) []byte {
+	return appendTokens(b, &f.fields, healthNames[:])
 }
 
 // rest has nothing to add: a short line is read whole.

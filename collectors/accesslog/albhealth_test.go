@@ -14,17 +14,17 @@ import (
 
 // ownCases are the formats of lines that are no requests, with their cases.
 var ownCases = []struct {
-	format, file string
-	make         func() ownLines
-	least        int
+	format string
+	make   func() ownLines
+	least  int
 }{
-	{"alb-health", "testdata/alb-health.txt", func() ownLines { return &healthFormat{} }, healthLeast},
-	{"alb-conn", "testdata/alb-conn.txt", func() ownLines { return &connFormat{} }, connLeast},
+	{"alb-health", func() ownLines { return &healthFormat{} }, healthLeast},
+	{"alb-conn", func() ownLines { return &connFormat{} }, connLeast},
 }
 
 func TestHealthAndConnectionLines(t *testing.T) {
 	for _, own := range ownCases {
-		for _, c := range lineCases(t, own.file) {
+		for _, c := range lineCases(t, own.format) {
 			t.Run(own.format+"/"+c.name, func(t *testing.T) {
 				var out bytes.Buffer
 				parsed, err := Parse(t.Context(), &out, own.format, strings.NewReader(c.line+"\n"))
@@ -75,22 +75,23 @@ func TestFieldsOfHealthAndConnectionLinesByName(t *testing.T) {
 
 func FuzzHealthAndConnectionLine(f *testing.F) {
 	for _, own := range ownCases {
-		for _, c := range lineCases(f, own.file) {
+		for _, c := range lineCases(f, own.format) {
 			f.Add([]byte(c.line))
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		text, _, _ = bytes.Cut(text, []byte("\n"))
 		for _, own := range ownCases {
-			p := lineWriter{other: own.make()}
+			lines := own.make()
+			p := lineWriter{format: lines}
 			b, ok := p.append(nil, &line{text: text, number: 2})
 			if !json.Valid(b) || !utf8.Valid(b) {
 				t.Fatalf("%s: not JSON: %q", own.format, b)
 			}
-			if n := fieldsOf(p.other).n; ok && n < own.least {
+			if n := fieldsOf(lines).n; ok && n < own.least {
 				t.Errorf("%s: understood with %d fields", own.format, n)
 			}
-			if h, isHealth := p.other.(*healthFormat); ok && isHealth && (h.latency < 0 || h.latency > longestLatency || p.entry.end < p.entry.start) {
+			if h, isHealth := lines.(*healthFormat); ok && isHealth && (h.latency < 0 || h.latency > longestLatency || p.entry.end < p.entry.start) {
 				t.Errorf("latency %s from %d to %d", h.latency, p.entry.start, p.entry.end)
 			}
 		}
@@ -102,7 +103,7 @@ func FuzzHealthAndConnectionLine(f *testing.F) {
 func FuzzHealthObject(f *testing.F) {
 	for _, own := range ownCases {
 		var all []byte
-		for _, c := range lineCases(f, own.file) {
+		for _, c := range lineCases(f, own.format) {
 			all = append(append(all, c.line...), '\n')
 		}
 		f.Add(all)

@@ -2,7 +2,11 @@ package accesslog
 
 import (
 	"bytes"
+	"unicode/utf16"
+	"unicode/utf8"
 	"unsafe"
+
+	"gapless/analysis"
 )
 
 // A format understands the lines of one kind of log.
@@ -14,6 +18,9 @@ type format interface {
 	// rest completes the entry of the line that was parsed last. Until then the
 	// node and errorReason may be missing, which few lines are asked for.
 	rest(e *entry)
+	// appendFields writes every field of the line that was parsed last, as it stood, as
+	// the members of a JSON object, in the order of the line.
+	appendFields(b []byte) []byte
 }
 
 // entry is one logged request in the terms that all formats share. A slice is nil
@@ -33,6 +40,57 @@ type entry struct {
 	status, targetStatus int  // 0: none
 	connected            bool // a connection to the target was made
 	webSocket            bool
+
+	host []byte // that was asked for, where it is not part of url
+
+	// What proxies say of their attempts.
+	outcome      analysis.Outcome // empty: follows from the statuses
+	attempts     int              // 0: the log does not tell
+	masked       bool             // an attempt failed, and the client did not see it
+	failedOn     [][]byte         // target of each failed attempt before the last; nil: not told
+	upstreams    []upstream       // oldest first; nil: the log does not tell
+	termination  []byte
+	retries      []byte
+	redispatched bool
+	openEnded    bool // logged before its end: its duration is a lower bound
+	escape       escape
+}
+
+// outcomeOf is how the request ended.
+func (e *entry) outcomeOf() analysis.Outcome {
+	if e.outcome != "" {
+		return e.outcome
+	}
+	return analysis.LogOutcome(e.status, e.targetStatus)
+}
+
+// escape is how a log writes bytes that would break its lines.
+type escape uint8
+
+const (
+	escapeHex  escape = iota // \xNN, \" and \\ (ALB, nginx)
+	escapeJSON               // as JSON, and \xNN
+	escapeHash               // #NN (HAProxy)
+)
+
+// escaped reports whether b may hold escapes.
+func (e escape) escaped(b []byte) bool {
+	mark := byte('\\')
+	if e == escapeHash {
+		mark = '#'
+	}
+	return bytes.IndexByte(b, mark) >= 0
+}
+
+// decode decodes b into dst, which it returns.
+func (e escape) decode(dst, b []byte) []byte {
+	switch e {
+	case escapeJSON:
+		return unescapeJSON(dst, b)
+	case escapeHash:
+		return unescapeHash(dst, b)
+	}
+	return unescape(dst, b)
 }
 
 // reject says why a line is not understood.
@@ -47,6 +105,8 @@ const (
 	kindALB     = "alb"
 	kindClassic = "classic_elb"
 	kindNLB     = "nlb"
+	kindNginx   = "nginx"
+	kindHAProxy = "haproxy"
 	kindUnknown = "unknown"
 
 	// What a damaged line of these logs seems to be, to their own parsers.
@@ -66,8 +126,11 @@ const (
 	reasonType     = "bad_type"
 	reasonLatency  = "bad_latency"
 	reasonAddress  = "bad_address"
-	reasonTooLong  = "too_long"  // over maxLine
-	reasonCut      = "cut_short" // the object broke off in this line
+	reasonTooLong  = "too_long"      // over maxLine
+	reasonCut      = "cut_short"     // the object broke off in this line
+	reasonFormat   = "not_in_format" // not a line of the format that was configured
+	reasonNotJSON  = "not_json"
+	reasonState    = "not_a_request" // what a proxy says of its servers or of itself
 )
 
 var (
@@ -101,10 +164,14 @@ func urlPath(url []byte) []byte {
 	return url
 }
 
-// schemeEnd is where the text after a URL's "://" begins, or -1.
+// schemeEnd is where the text after a URL's "://" begins, or -1. A URL that is a path
+// has none, whatever its query holds.
 func schemeEnd(url []byte) int {
 	if len(url) >= 8 && string(url[:8]) == "https://" { // nearly always
 		return 8
+	}
+	if len(url) > 0 && url[0] == '/' {
+		return -1
 	}
 	if i := bytes.Index(url, []byte("://")); i >= 0 {
 		return i + 3
@@ -181,6 +248,88 @@ func unescape(dst, b []byte) []byte {
 		dst = append(dst, c)
 	}
 	return dst
+}
+
+// unescapeHash decodes #NN, as HAProxy writes bytes that are not printable, and
+// quotes, bars and braces.
+func unescapeHash(dst, b []byte) []byte {
+	for i := 0; i < len(b); i++ {
+		if b[i] == '#' && i+2 < len(b) {
+			if high, low := unhex(b[i+1]), unhex(b[i+2]); high < 16 && low < 16 {
+				dst = append(dst, high<<4|low)
+				i += 2
+				continue
+			}
+		}
+		dst = append(dst, b[i])
+	}
+	return dst
+}
+
+// unescapeJSON decodes the text of a JSON string, and \xNN, which nginx writes where
+// its format was not told to escape for JSON.
+func unescapeJSON(dst, b []byte) []byte {
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' || i+1 == len(b) {
+			dst = append(dst, b[i])
+			continue
+		}
+		switch c := b[i+1]; c {
+		case 'b', 'f', 'n', 'r', 't':
+			dst = append(dst, map[byte]byte{'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}[c])
+			i++
+		case '/', '"', '\\':
+			dst = append(dst, c)
+			i++
+		case 'x', 'X':
+			end := min(i+4, len(b))
+			dst = unescape(dst, b[i:end])
+			i = end - 1
+		case 'u':
+			r, size := unescapeRune(b[i:])
+			if size == 0 {
+				dst = append(dst, '\\')
+				continue
+			}
+			dst = utf8.AppendRune(dst, r)
+			i += size - 1
+		default:
+			dst = append(dst, '\\')
+		}
+	}
+	return dst
+}
+
+// unescapeRune reads \uNNNN, or two of them that make one rune; size 0 where it is
+// none.
+func unescapeRune(b []byte) (r rune, size int) {
+	r, ok := fourHex(b)
+	if !ok {
+		return 0, 0
+	}
+	if utf16.IsSurrogate(r) {
+		if low, ok := fourHex(b[6:]); ok {
+			if both := utf16.DecodeRune(r, low); both != utf8.RuneError {
+				return both, 12
+			}
+		}
+		return utf8.RuneError, 6
+	}
+	return r, 6
+}
+
+func fourHex(b []byte) (r rune, ok bool) {
+	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
+		return 0, false
+	}
+	for _, c := range b[2:6] {
+		digit := unhex(c)
+		if digit > 15 {
+			return 0, false
+		}
+		r = r<<4 | rune(digit)
+	}
+	return r, true
 }
 
 func unhex(c byte) byte {

@@ -163,7 +163,7 @@ func FuzzObject(f *testing.F) {
 	f.Add(compress(text)[:200])
 	f.Add([]byte("\x1f"))
 	f.Add([]byte("\n\r\n\xff\n"))
-	for _, c := range albCases(f) {
+	for _, c := range lineCases(f, KindALB) {
 		f.Add([]byte(c.line + "\n" + c.line))
 	}
 	rules := benchRules(f)

@@ -28,7 +28,11 @@ func (r *rollup) matches(e *entry) bool {
 	}) {
 		return false
 	}
-	return r.match.Host == "" || bytes.EqualFold(urlHost(e.url), []byte(r.match.Host))
+	host := urlHost(e.url)
+	if e.host != nil {
+		host, _ = splitAddress(e.host)
+	}
+	return r.match.Host == "" || bytes.EqualFold(host, []byte(r.match.Host))
 }
 
 // remember asks once per distinct text.

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
-
-	"gapless/analysis"
 )
 
 // Parsed says how many lines Parse understood and how many it did not, and whether
@@ -22,21 +20,20 @@ type Parsed struct {
 
 // Parse writes how each line of the inputs is understood, one JSON object a line.
 // Line numbers begin at 1 in each input; gzip is recognised by content. Formats:
-// "alb", "alb-health", "alb-conn". The error is about the format, reading or
-// writing, never about a line.
+// those of [Formats]. The error is about the format, reading or writing, never about
+// a line.
 func Parse(ctx context.Context, w io.Writer, format string, inputs ...io.Reader) (Parsed, error) {
-	p := lineWriter{}
-	switch format {
-	case "alb":
-	case "alb-health":
-		p.other = &healthFormat{}
-	case "alb-conn":
-		p.other = &connFormat{}
-	default:
-		return Parsed{}, fmt.Errorf("parse: format %q is not known; known: alb, alb-health, alb-conn", format)
+	return parse(ctx, w, &Config{Kind: format}, inputs...)
+}
+
+func parse(ctx context.Context, w io.Writer, cfg *Config, inputs ...io.Reader) (Parsed, error) {
+	lines, err := newFormat(cfg)
+	if err != nil {
+		return Parsed{}, fmt.Errorf("parse: %w", err)
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	var total Parsed
+	p := lineWriter{format: lines, proxy: isProxy(cfg.Kind)}
 	for _, input := range inputs {
 		source := &watched{r: input}
 		var broken error
@@ -71,7 +68,7 @@ func Parse(ctx context.Context, w io.Writer, format string, inputs ...io.Reader)
 }
 
 // ownLines is a format whose lines are no requests: it writes what it has from the
-// duration on.
+// duration to the fields.
 type ownLines interface {
 	format
 	appendMore(b []byte, e *entry) []byte
@@ -79,8 +76,8 @@ type ownLines interface {
 
 // lineWriter writes lines as JSON.
 type lineWriter struct {
-	alb     albFormat
-	other   ownLines // where it is not an access log
+	format  format
+	proxy   bool // the format may tell of attempts
 	entry   entry
 	buffer  []byte
 	scratch []byte
@@ -96,11 +93,9 @@ func (p *lineWriter) append(b []byte, l *line) ([]byte, bool) {
 		why = rejectCut
 	case l.long > 0:
 		why = rejectLong
-	case p.other != nil:
-		why, ok = p.other.parse(withoutBOM(l), &p.entry)
 	default:
-		if why, ok = p.alb.parse(withoutBOM(l), &p.entry); ok {
-			p.alb.rest(&p.entry)
+		if why, ok = p.format.parse(withoutBOM(l), &p.entry); ok {
+			p.format.rest(&p.entry)
 		}
 	}
 	if !ok {
@@ -133,8 +128,8 @@ func (p *lineWriter) append(b []byte, l *line) ([]byte, bool) {
 	b = p.decoded(b, "url", e.url)
 	b = p.text(b, "protocol", e.protocol)
 	b = p.decoded(b, "user_agent", e.agent)
-	if p.other != nil {
-		return p.other.appendMore(b, e), true
+	if own, ok := p.format.(ownLines); ok {
+		return p.fields(own.appendMore(b, e)), true
 	}
 	b = append(b, `,"duration_ms":`...)
 	if took := e.end - e.start; e.hasStart && took >= 0 {
@@ -143,33 +138,77 @@ func (p *lineWriter) append(b []byte, l *line) ([]byte, bool) {
 		b = append(b, "null"...)
 	}
 	b = append(b, `,"outcome":"`...)
-	b = append(b, analysis.LogOutcome(e.status, e.targetStatus)...)
-	b = append(b, `","attempts":1`...)
-	return appendFields(b, &p.alb.fields, albNames[:]), true
+	b = append(b, e.outcomeOf()...)
+	b = append(b, `","attempts":`...)
+	b = strconv.AppendInt(b, int64(max(e.attempts, 1)), 10)
+	if p.proxy {
+		b = p.attempts(b)
+	}
+	return p.fields(b), true
 }
 
-// appendFields writes every field by its name, and ends the line.
-func appendFields(b []byte, fields *albTokens, names []string) []byte {
+// fields writes every field by its name, and ends the line.
+func (p *lineWriter) fields(b []byte) []byte {
 	b = append(b, `,"fields":{`...)
+	b = p.format.appendFields(b)
+	return append(b, "}}\n"...)
+}
+
+// appendTokens writes every field of a line by its name.
+func appendTokens(b []byte, fields *albTokens, names []string) []byte {
 	for i, name := range names {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendString(b, []byte(name))
-		b = append(b, ':')
-		if field := fields.field(i); field != nil {
-			b = appendString(b, field)
-		} else {
-			b = append(b, "null"...)
-		}
+		b = appendMember(b, name, fields.field(i))
 	}
-	return append(b, "}}\n"...)
+	return b
+}
+
+// attempts writes what a proxy says of how it got the answer.
+func (p *lineWriter) attempts(b []byte) []byte {
+	e := &p.entry
+	b = append(b, `,"upstreams":`...)
+	if e.upstreams == nil {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, '[')
+		for i := range e.upstreams {
+			u := &e.upstreams[i]
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(b, '{')
+			b = appendMember(b, "addr", u.addr)
+			status, _ := parseStatus(u.status)
+			b = appendStatus(append(b, `,"status":`...), status)
+			b = append(b, `,"response_time_ms":`...)
+			if took, ok := parseSeconds(u.response); ok {
+				b = strconv.AppendFloat(b, float64(took)/1000, 'f', -1, 64)
+			} else {
+				b = append(b, "null"...)
+			}
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	b = p.text(b, "termination", e.termination)
+	b = p.number(b, "retries", e.retries)
+	if e.retries == nil {
+		return append(b, `,"redispatched":null`...)
+	}
+	b = append(b, `,"redispatched":`...)
+	return strconv.AppendBool(b, e.redispatched)
 }
 
 func (p *lineWriter) text(b []byte, name string, value []byte) []byte {
-	b = append(b, ',', '"')
-	b = append(b, name...)
-	b = append(b, '"', ':')
+	return appendMember(append(b, ','), name, value)
+}
+
+// appendMember writes a member of a JSON object, null where the value is nil.
+func appendMember(b []byte, name string, value []byte) []byte {
+	b = appendString(b, []byte(name))
+	b = append(b, ':')
 	if value == nil {
 		return append(b, "null"...)
 	}
@@ -178,7 +217,7 @@ func (p *lineWriter) text(b []byte, name string, value []byte) []byte {
 
 func (p *lineWriter) decoded(b []byte, name string, value []byte) []byte {
 	if value != nil {
-		p.scratch = unescape(p.scratch[:0], value)
+		p.scratch = p.entry.escape.decode(p.scratch[:0], value)
 		value = p.scratch
 	}
 	return p.text(b, name, value)

@@ -33,10 +33,12 @@ type Sink interface {
 
 // Config says which log to read and how. Service, Source, Kind and URL must be set.
 type Config struct {
-	Service string // whose log it is
-	Source  string // the log's name in the configuration
-	Kind    string // format: "alb", "alb-health", "alb-conn"
-	URL     string // s3://bucket/prefix, or file:///folder (a folder or one file)
+	Service string         // whose log it is
+	Source  string         // the log's name in the configuration
+	Kind    string         // one of Formats
+	URL     string         // s3://bucket/prefix, or file:///folder (a folder or one file; of proxies a pattern)
+	Format  string         // of nginx: combined, main, or a log_format's text; empty: combined
+	Zone    *time.Location // of times that name no offset; UTC where nil
 
 	Region, Profile, Role, Endpoint string // of S3; empty: the SDK's own
 
@@ -84,8 +86,8 @@ func New(ctx context.Context, cfg Config, c *analysis.Classifier, sink Sink) (*R
 	if cfg.Log == nil {
 		cfg.Log = slog.Default()
 	}
-	if newFormat(cfg.Kind) == nil {
-		return nil, fmt.Errorf("access log %s: kind %q is not known", cfg.Source, cfg.Kind)
+	if _, err := newFormat(&cfg); err != nil {
+		return nil, fmt.Errorf("access log %s: %w", cfg.Source, err)
 	}
 	r := &Reader{cfg: cfg, rules: c, sink: sink, retries: map[string]retry{}, read: map[string]bool{}}
 	at, err := url.Parse(cfg.URL)
@@ -116,24 +118,12 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 	return otherwise
 }
 
-func newFormat(kind string) format {
-	switch kind {
-	case "alb":
-		return &albFormat{}
-	case "alb-health":
-		return &healthFormat{}
-	case "alb-conn":
-		return &connFormat{}
-	}
-	return nil
-}
-
 // logOf is which of the logs that lie in one folder a kind reads.
 func logOf(kind string) string {
 	switch kind {
-	case "alb-health":
+	case KindALBHealth:
 		return logHealth
-	case "alb-conn":
+	case KindALBConnections:
 		return logConnection
 	}
 	return logAccess
@@ -381,7 +371,11 @@ func (r *Reader) readObject(ctx context.Context, c candidate, object analysis.Ob
 	}
 	defer body.Close()
 	source := &watched{r: body}
-	roll := newRollup(newFormat(r.cfg.Kind), r.rules, &r.cfg, object)
+	lines, err := newFormat(&r.cfg)
+	if err != nil {
+		return analysis.ObjectBatch{}, err
+	}
+	roll := newRollup(lines, r.rules, &r.cfg, object)
 	end, err := eachLine(ctx, source, roll.add)
 	if err == nil {
 		err = source.err

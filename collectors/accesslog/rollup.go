@@ -66,18 +66,18 @@ type rollup struct {
 	scratch   []byte
 }
 
-// cellKey is [analysis.CellKey] with numbers for names. The outcome follows from
-// the statuses.
+// cellKey is [analysis.CellKey] with numbers for names.
 type cellKey struct {
 	second                     int64
 	node, group, target, route uint32
 	status, targetStatus       uint16
-	class                      uint8
+	class, outcome             uint8
 }
 
 type cellSum struct {
 	key         cellKey
 	count       int
+	masked      int
 	first, last int64
 	latency     *analysis.Histogram
 }
@@ -207,12 +207,12 @@ func (r *rollup) check(e *entry) {
 func (r *rollup) count(e *entry, number int) {
 	path := urlPath(e.url)
 	agent := e.agent
-	if bytes.IndexByte(agent, '\\') >= 0 {
-		r.scratch = unescape(r.scratch[:0], agent)
+	if e.escape.escaped(agent) {
+		r.scratch = e.escape.decode(r.scratch[:0], agent)
 		agent = r.scratch
 	}
 	class := r.rules.Class(view(agent), view(path), view(e.client))
-	outcome := analysis.LogOutcome(e.status, e.targetStatus)
+	outcome := e.outcomeOf()
 	moment := e.end
 	if e.hasStart {
 		moment = e.start
@@ -225,7 +225,7 @@ func (r *rollup) count(e *entry, number int) {
 	key := cellKey{
 		second: floorDiv(moment, 1e6), node: node,
 		group: r.groups.of(e.group, groupName), target: r.targets.of(e.target, r.targetName), route: r.route(path),
-		status: uint16(e.status), targetStatus: uint16(e.targetStatus), class: classNumber(class),
+		status: uint16(e.status), targetStatus: uint16(e.targetStatus), class: classNumber(class), outcome: outcomeNumber(outcome),
 	}
 	cell := r.lastCell
 	if cell < 0 || key != r.lastKey {
@@ -244,7 +244,10 @@ func (r *rollup) count(e *entry, number int) {
 	if e.hasStart {
 		took = max(e.end-e.start, 0)
 	}
-	if outcome == analysis.OutcomeOK && e.hasStart && !e.webSocket {
+	if e.masked {
+		sum.masked++
+	}
+	if outcome == analysis.OutcomeOK && e.hasStart && !e.webSocket && !e.openEnded {
 		if sum.latency == nil {
 			sum.latency = new(analysis.Histogram)
 		}
@@ -255,7 +258,7 @@ func (r *rollup) count(e *entry, number int) {
 		r.addKnown(node, run, seq)
 	}
 	switch {
-	case outcome.Failure(), class == analysis.ClassProbe && outcome != analysis.OutcomeOK:
+	case outcome.Failure(), e.masked, class == analysis.ClassProbe && outcome != analysis.OutcomeOK:
 		r.failures = append(r.failures, r.request(e, key, number, took, run, seq))
 	case !e.webSocket && took >= r.slow.Microseconds():
 		if len(r.slowest) < slowKept {
@@ -281,12 +284,17 @@ func (r *rollup) request(e *entry, key cellKey, number int, took int64, run stri
 	r.format.rest(e)
 	q := analysis.Request{
 		CellKey: r.cellKey(key), End: at(e.end), Duration: time.Duration(took) * time.Microsecond,
-		Method: r.text(e.method), URL: r.text(e.url), Client: r.text(e.client), UserAgent: r.text(e.agent),
+		Method: r.text(e.method), URL: r.text(e.url), Client: r.text(e.client), UserAgent: r.text(e.agent), Attempts: max(e.attempts, 1),
 		ProbeRun: strings.Clone(run), ProbeSeq: seq, Connected: e.connected, WebSocket: e.webSocket,
 		ErrorReason: r.text(e.errorReason), Object: r.object.Key, Line: number,
 	}
 	if e.hasStart {
 		q.Start = at(e.start)
+	}
+	if e.masked {
+		for _, target := range e.failedOn {
+			q.FailedOn = append(q.FailedOn, r.targets.name(r.targets.of(target, r.targetName)))
+		}
 	}
 	return q
 }
@@ -299,7 +307,7 @@ func (r *rollup) text(b []byte) string {
 	if s, ok := r.texts[string(b)]; ok {
 		return s
 	}
-	s := strings.ToValidUTF8(string(unescape(nil, b)), "\uFFFD")
+	s := strings.ToValidUTF8(string(r.entry.escape.decode(nil, b)), "\uFFFD")
 	if len(r.texts) < textsKept {
 		r.texts[string(b)] = s
 	}
@@ -388,7 +396,7 @@ func (r *rollup) finish(end ending) analysis.ObjectBatch {
 	for i := range r.sums {
 		sum := &r.sums[i]
 		b.Cells[i] = analysis.Cell{
-			CellKey: r.cellKey(sum.key), Count: sum.count, Latency: sum.latency, First: at(sum.first), Last: at(sum.last),
+			CellKey: r.cellKey(sum.key), Count: sum.count, Masked: sum.masked, Latency: sum.latency, First: at(sum.first), Last: at(sum.last),
 		}
 	}
 	for key, seqs := range r.known {
@@ -407,7 +415,7 @@ func (r *rollup) cellKey(k cellKey) analysis.CellKey {
 	return analysis.CellKey{
 		Second: k.second, Source: r.source, Node: r.node(k.node), TargetGroup: r.groups.name(k.group),
 		Target: r.targets.name(k.target), Class: analysis.Classes[k.class],
-		Outcome: analysis.LogOutcome(int(k.status), int(k.targetStatus)), Route: r.routes.name(k.route),
+		Outcome: analysis.Outcomes[k.outcome], Route: r.routes.name(k.route),
 		Status: int(k.status), TargetStatus: int(k.targetStatus),
 	}
 }
@@ -423,7 +431,7 @@ func (k cellKey) compare(o cellKey) int {
 	return cmp.Or(
 		cmp.Compare(k.second, o.second), cmp.Compare(k.node, o.node), cmp.Compare(k.group, o.group),
 		cmp.Compare(k.target, o.target), cmp.Compare(k.class, o.class), cmp.Compare(k.route, o.route),
-		cmp.Compare(k.status, o.status), cmp.Compare(k.targetStatus, o.targetStatus))
+		cmp.Compare(k.status, o.status), cmp.Compare(k.targetStatus, o.targetStatus), cmp.Compare(k.outcome, o.outcome))
 }
 
 // classNumber is the class's place in [analysis.Classes].
@@ -437,6 +445,22 @@ func classNumber(c analysis.Class) uint8 {
 		return 3
 	}
 	return 0
+}
+
+// outcomeNumber is the outcome's place in [analysis.Outcomes].
+func outcomeNumber(o analysis.Outcome) uint8 {
+	switch o {
+	case analysis.OutcomeOK:
+		return 0
+	case analysis.OutcomeClientError:
+		return 1
+	}
+	for i, each := range analysis.Outcomes {
+		if each == o {
+			return uint8(i)
+		}
+	}
+	panic("outcome " + o + " is not listed")
 }
 
 func at(micros int64) time.Time { return time.UnixMicro(micros).UTC() }

@@ -175,6 +175,8 @@ CREATE TABLE request (
     connected     INTEGER NOT NULL CHECK (connected IN (0, 1)),
     websocket     INTEGER NOT NULL CHECK (websocket IN (0, 1)),
     error_reason  TEXT NOT NULL,
+    attempts      INTEGER NOT NULL, -- targets that were asked; 0: the log cannot tell
+    failed_on     TEXT,             -- a line for each attempt that failed and was hidden
     UNIQUE (object_id, line)
 ) STRICT;
 CREATE INDEX request_by_time ON request (service_id, at);

@@ -1,0 +1,338 @@
+package accesslog
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"gapless/analysis"
+)
+
+// haproxyFields are the fields of a line in HAProxy's HTTP log format, under the
+// names of its manual (configuration manual, 8.2.3), in order.
+const (
+	haproxyClient = iota
+	haproxyDate
+	haproxyFrontend
+	haproxyBackend
+	haproxyServer
+	haproxyTimers
+	haproxyStatus
+	haproxyBytes
+	haproxyRequestCookie
+	haproxyResponseCookie
+	haproxyTermination
+	haproxyConnections
+	haproxyQueues
+	haproxyRequestHeaders
+	haproxyResponseHeaders
+	haproxyRequest
+	haproxyFields
+)
+
+var haproxyNames = [haproxyFields]string{
+	"client", "request_date", "frontend_name", "backend_name", "server_name", "timers", "status_code", "bytes_read",
+	"captured_request_cookie", "captured_response_cookie", "termination_state", "connections", "queues",
+	"captured_request_headers", "captured_response_headers", "http_request",
+}
+
+// haproxyFormat parses lines of option httplog, behind a syslog header or none. It
+// keeps the fields of the last line, so one value serves one goroutine.
+type haproxyFormat struct {
+	zone     *time.Location // of its dates, which name no offset
+	fields   [haproxyFields][]byte
+	timers   [5][]byte // TR, Tw, Tc, Tr, Ta
+	failedOn [1][]byte
+}
+
+func (f *haproxyFormat) parse(line []byte, e *entry) (reject, bool) {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return reject{reasonEmpty, "an empty line", kindUnknown}, false
+	}
+	f.fields, f.timers = [haproxyFields][]byte{}, [5][]byte{}
+	start, header, rest, ok := f.begin(line)
+	if !ok {
+		return diagnoseHAProxy(line), false
+	}
+	if what := f.middle(rest); what != "" {
+		if bytes.Contains(rest, []byte(": ")) && bytes.IndexByte(rest, '"') < 0 {
+			return reject{reasonState, "an error of a connection, without a request", kindHAProxy}, false
+		}
+		return reject{reasonFormat, what, kindHAProxy}, false
+	}
+	status, ok := parseStatus(f.fields[haproxyStatus])
+	if !ok {
+		if text := f.fields[haproxyStatus]; string(text) != "-1" && string(text) != "0" {
+			return reject{reasonStatus, fmt.Sprintf("status_code %s is no status", quote(text)), kindHAProxy}, false
+		}
+	}
+	*e = entry{start: start, hasStart: true, status: status, escape: escapeHash, node: hostOf(header)}
+	took := f.timers[4]
+	if len(took) > 0 && took[0] == '+' { // logged before the end (option logasap)
+		e.openEnded, took = true, took[1:]
+	}
+	e.end = start + max(milliseconds(took), 0)*1000
+	e.client, e.clientPort = splitAddress(f.fields[haproxyClient])
+	e.client = absent(e.client)
+	e.balancer = bytes.TrimSuffix(f.fields[haproxyFrontend], []byte("~"))
+	e.group = f.fields[haproxyBackend]
+	if server := f.fields[haproxyServer]; len(server) > 0 && server[0] != '<' { // <NOSRV>, <STATS>
+		e.target = server
+	}
+	if request := f.fields[haproxyRequest]; len(request) > 0 && request[0] != '<' { // <BADREQ>
+		e.method, e.url, e.protocol = splitRequest(request)
+	}
+	e.agent = captured(f.fields[haproxyRequestHeaders])
+	e.webSocket = status == 101
+	f.ending(e)
+	return reject{}, true
+}
+
+// begin finds the date, which is the surest sign of a request, and what stands
+// before it: the client, and a syslog header.
+func (f *haproxyFormat) begin(line []byte) (start int64, header, rest []byte, ok bool) {
+	for from := 0; ; {
+		i := bytes.IndexByte(line[from:], '[')
+		if i < 0 {
+			return 0, nil, nil, false
+		}
+		i += from
+		end := bytes.IndexByte(line[i:], ']')
+		if end < 0 {
+			return 0, nil, nil, false
+		}
+		end += i
+		if at, ok := parseLocal(line[i+1:end], f.zone); ok && i > 1 && line[i-1] == ' ' {
+			before := line[:i-1]
+			space := bytes.LastIndexByte(before, ' ')
+			f.fields[haproxyClient], f.fields[haproxyDate] = before[space+1:], line[i+1:end]
+			return at, before[:max(space, 0)], line[end+1:], bytes.IndexByte(f.fields[haproxyClient], ':') >= 0
+		}
+		from = i + 1
+	}
+}
+
+// middle takes everything after the date apart. It answers what is wrong, or "".
+func (f *haproxyFormat) middle(rest []byte) string {
+	f.fields[haproxyFrontend], rest = word(rest)
+	var server []byte
+	server, rest = word(rest)
+	slash := bytes.IndexByte(server, '/')
+	if slash < 0 {
+		return "backend/server is missing"
+	}
+	f.fields[haproxyBackend], f.fields[haproxyServer] = server[:slash], server[slash+1:]
+	// Custom formats put words between, such as a captured host.
+	for tries := 0; ; tries++ {
+		f.fields[haproxyTimers], rest = word(rest)
+		if splitSlashes(f.fields[haproxyTimers], f.timers[:]) {
+			break
+		}
+		if tries == 4 || len(rest) == 0 {
+			return "the five timers are missing"
+		}
+	}
+	for field := haproxyStatus; field <= haproxyQueues; field++ {
+		f.fields[field], rest = word(rest)
+	}
+	if len(f.fields[haproxyTermination]) < 2 || bytes.IndexByte(f.fields[haproxyQueues], '/') < 0 {
+		return "the line ends before the queues"
+	}
+	for field := haproxyRequestHeaders; field <= haproxyResponseHeaders; field++ {
+		rest = bytes.TrimLeft(rest, " ")
+		if len(rest) == 0 || rest[0] != '{' {
+			break
+		}
+		end := bytes.Index(rest, []byte("} "))
+		if end < 0 {
+			return "captured headers have no end"
+		}
+		f.fields[field], rest = rest[1:end], rest[end+2:]
+	}
+	rest = bytes.TrimLeft(rest, " ")
+	if len(rest) == 0 || rest[0] != '"' {
+		return "the request is missing"
+	}
+	rest = rest[1:]
+	if end := bytes.IndexByte(rest, '"'); end >= 0 { // else syslog cut the line
+		rest = rest[:end]
+	}
+	f.fields[haproxyRequest] = rest
+	return ""
+}
+
+// ending says how the request ended, by its termination state (configuration
+// manual, 8.5): the first letter is who ended it, the second what was going on.
+func (f *haproxyFormat) ending(e *entry) {
+	e.termination = f.fields[haproxyTermination]
+	who, when := e.termination[0], e.termination[1]
+	if tr := f.timers[3]; len(tr) > 0 && tr[0] != '-' && e.target != nil {
+		e.connected = true
+		if when == '-' || when == 'D' || when == 'L' {
+			e.targetStatus = e.status
+		}
+	}
+	if tc := f.timers[2]; len(tc) > 0 && tc[0] != '-' && e.target != nil {
+		e.connected = true
+	}
+	var parts [5][]byte
+	if splitSlashes(f.fields[haproxyConnections], parts[:]) {
+		e.retries = parts[4]
+		e.redispatched = len(e.retries) > 0 && e.retries[0] == '+'
+		if e.redispatched {
+			e.retries = e.retries[1:]
+		}
+	}
+	tries := int(max(milliseconds(e.retries), 0))
+	if e.redispatched && tries == 0 {
+		tries = 1
+	}
+	e.attempts = 1 + tries
+	switch {
+	case who == 'C' || who == 'c':
+		e.outcome = analysis.OutcomeClientAbort
+	case who == 'P' && when == 'T': // a tarpit answers 500 on purpose
+		e.outcome = analysis.OutcomeRejected
+	case who == '-' || who == 'L' || e.status == 101:
+	case (when == 'D' || when == 'L') && e.status > 0 && e.status < 500: // the answer broke off
+		e.outcome = analysis.OutcomeBadBody
+	}
+	if tries > 0 && answered(e) {
+		e.masked = true
+		f.failedOn[0] = e.target
+		if e.redispatched { // the tries were another server's
+			f.failedOn[0] = nil
+		}
+		e.failedOn = f.failedOn[:]
+	}
+}
+
+func (f *haproxyFormat) rest(*entry) {} // parse leaves nothing out
+
+func (f *haproxyFormat) appendFields(b []byte) []byte {
+	for i, name := range haproxyNames {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendMember(b, name, f.fields[i])
+		if i == haproxyTimers {
+			for j, timer := range [...]string{"TR", "Tw", "Tc", "Tr", "Ta"} {
+				b = append(b, ',')
+				b = appendMember(b, timer, f.timers[j])
+			}
+		}
+	}
+	return b
+}
+
+// word cuts the next word off b.
+func word(b []byte) (word, rest []byte) {
+	for len(b) > 0 && b[0] == ' ' {
+		b = b[1:]
+	}
+	end := bytes.IndexByte(b, ' ')
+	if end < 0 {
+		return b, nil
+	}
+	return b[:end], b[end:]
+}
+
+// splitSlashes splits numbers that slashes separate; each may have a sign.
+func splitSlashes(b []byte, into [][]byte) bool {
+	for i := range into {
+		part := b
+		if i < len(into)-1 {
+			slash := bytes.IndexByte(b, '/')
+			if slash < 0 {
+				return false
+			}
+			part, b = b[:slash], b[slash+1:]
+		}
+		number := part
+		if len(number) > 0 && (number[0] == '+' || number[0] == '-') {
+			number = number[1:]
+		}
+		if !digits(number) {
+			return false
+		}
+		into[i] = part
+	}
+	return true
+}
+
+// milliseconds reads a whole number; -1 where it is none.
+func milliseconds(b []byte) int64 {
+	n := int64(0)
+	if !digits(b) || len(b) > 15 {
+		return -1
+	}
+	for _, c := range b {
+		n = n*10 + int64(c-'0')
+	}
+	return n
+}
+
+// captured finds the user agent among captured request headers, which have no names
+// in the log: one of our own, else the first that is written as product/version.
+func captured(headers []byte) []byte {
+	var found []byte
+	for rest := headers; len(rest) > 0; {
+		value := rest
+		if bar := bytes.IndexByte(rest, '|'); bar >= 0 {
+			value, rest = rest[:bar], rest[bar+1:]
+		} else {
+			rest = nil
+		}
+		if bytes.HasPrefix(value, []byte("gapless-")) {
+			return value
+		}
+		if found == nil && isProduct(value) {
+			found = value
+		}
+	}
+	return found
+}
+
+func isProduct(b []byte) bool {
+	slash := bytes.IndexByte(b, '/')
+	if slash <= 0 || slash+1 == len(b) || b[slash+1]-'0' > 9 {
+		return false
+	}
+	for _, c := range b[:slash] {
+		if c|0x20 < 'a' || c|0x20 > 'z' {
+			if (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// hostOf is the host in a syslog header: the word before the program's name. It is
+// nil where there is none.
+func hostOf(header []byte) []byte {
+	header = bytes.TrimRight(header, " ")
+	program := bytes.LastIndex(header, []byte("haproxy"))
+	if program <= 0 {
+		return nil
+	}
+	header = bytes.TrimRight(header[:program], " ")
+	host := header[bytes.LastIndexByte(header, ' ')+1:]
+	if len(host) == len(header) { // nothing before it: a priority or a date at most
+		return nil
+	}
+	return host
+}
+
+// diagnoseHAProxy says why a line has no date of a request.
+func diagnoseHAProxy(line []byte) reject {
+	for _, sign := range []string{"Server ", "Backup Server ", "backend ", "Proxy ", "Connect from ", "Health check ", "Stopping "} {
+		if bytes.Contains(line, []byte(sign)) {
+			return reject{reasonState, "what HAProxy says of its servers or of itself", kindHAProxy}
+		}
+	}
+	if bytes.Contains(line, []byte("haproxy")) {
+		return reject{reasonState, "a line of HAProxy without the date of a request", kindHAProxy}
+	}
+	return reject{reasonFormat, "no date in brackets, as HAProxy writes it", kindUnknown}
+}

@@ -1,0 +1,127 @@
+package accesslog
+
+import (
+	"bytes"
+	"time"
+)
+
+// parseLocal reads the time that nginx calls $time_local ("28/Sep/1970:12:00:00
+// +0600") and the one of HAProxy ("06/Feb/2009:12:14:14.655", without an offset) as
+// microseconds since 1970. A time without an offset is one of zone's.
+func parseLocal(b []byte, zone *time.Location) (int64, bool) {
+	const whole = len("02/Jan/2006:15:04:05")
+	if len(b) < whole || b[2] != '/' || b[6] != '/' || b[11] != ':' || b[14] != ':' || b[17] != ':' {
+		return 0, false
+	}
+	day, month := twoDigits(b[0], b[1]), monthOf(b[3:6])
+	century, year := twoDigits(b[7], b[8]), twoDigits(b[9], b[10])
+	hour, minute, second := twoDigits(b[12], b[13]), twoDigits(b[15], b[16]), twoDigits(b[18], b[19])
+	if month == 0 || day-1 > 30 || century > 99 || year > 99 || hour > 23 || minute > 59 || second > 60 {
+		return 0, false
+	}
+	y := int64(century*100 + year)
+	if day > 28 && day > daysIn(y, month) {
+		return 0, false
+	}
+	micros, rest, ok := fraction(b[whole:])
+	if !ok {
+		return 0, false
+	}
+	seconds := daysSince1970(y, int64(month), int64(day))*86400 + int64(hour)*3600 + int64(minute)*60 + int64(second)
+	if len(rest) == 0 {
+		if zone == nil || zone == time.UTC {
+			return seconds*1e6 + micros, true
+		}
+		local := time.Date(int(y), time.Month(month), int(day), int(hour), int(minute), int(second), 0, zone)
+		return local.Unix()*1e6 + micros, true
+	}
+	if rest[0] == ' ' {
+		rest = rest[1:]
+	}
+	offset, ok := parseOffset(rest)
+	return (seconds-offset)*1e6 + micros, ok
+}
+
+// parseISO reads an ISO 8601 time with its offset from UTC, as nginx's $time_iso8601
+// has it ("1970-09-28T12:00:00+06:00"). Without one it is UTC.
+func parseISO(b []byte) (int64, bool) {
+	const whole = len("2006-01-02T15:04:05")
+	if len(b) <= whole {
+		return parseTime(b)
+	}
+	at := bytes.IndexAny(b[whole:], "+-")
+	if at < 0 {
+		return parseTime(b)
+	}
+	micros, ok := parseTime(b[:whole+at])
+	offset, known := parseOffset(b[whole+at:])
+	return micros - offset*1e6, ok && known && b[whole+at-1] != 'Z'
+}
+
+// parseOffset reads "+0600" or "+06:00" as seconds.
+func parseOffset(b []byte) (int64, bool) {
+	if len(b) == 6 && b[3] == ':' {
+		b = []byte{b[0], b[1], b[2], b[4], b[5]}
+	}
+	if len(b) == 1 && b[0] == 'Z' {
+		return 0, true
+	}
+	if len(b) != 5 || b[0] != '+' && b[0] != '-' {
+		return 0, false
+	}
+	hours, minutes := twoDigits(b[1], b[2]), twoDigits(b[3], b[4])
+	if hours > 23 || minutes > 59 {
+		return 0, false
+	}
+	seconds := int64(hours)*3600 + int64(minutes)*60
+	if b[0] == '-' {
+		seconds = -seconds
+	}
+	return seconds, true
+}
+
+// fraction reads ".655" as microseconds, cut after the sixth decimal, and answers
+// what follows. No fraction is none.
+func fraction(b []byte) (micros int64, rest []byte, ok bool) {
+	if len(b) == 0 || b[0] != '.' {
+		return 0, b, true
+	}
+	places := 0
+	for b = b[1:]; len(b) > 0 && b[0]-'0' <= 9; b = b[1:] {
+		if places < 6 {
+			micros = micros*10 + int64(b[0]-'0')
+		}
+		places++
+	}
+	for filled := places; filled < 6; filled++ {
+		micros *= 10
+	}
+	return micros, b, places > 0
+}
+
+// parseSeconds reads seconds with decimals ("1.394", "1700000000.123", "0") as
+// microseconds. The largest that is read has twelve digits before the point.
+func parseSeconds(b []byte) (int64, bool) {
+	whole, i := int64(0), 0
+	for i < len(b) && b[i]-'0' <= 9 {
+		whole = whole*10 + int64(b[i]-'0')
+		i++
+	}
+	if i == 0 || i > 12 {
+		return 0, false
+	}
+	micros, rest, ok := fraction(b[i:])
+	return whole*1e6 + micros, ok && len(rest) == 0
+}
+
+// monthOf is 1 for "Jan", in any case, and 0 for what is no month.
+func monthOf(b []byte) uint {
+	const names = "janfebmaraprmayjunjulaugsepoctnovdec"
+	for m := range uint(12) {
+		name := names[3*m : 3*m+3]
+		if b[0]|0x20 == name[0] && b[1]|0x20 == name[1] && b[2]|0x20 == name[2] {
+			return m + 1
+		}
+	}
+	return 0
+}

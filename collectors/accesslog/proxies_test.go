@@ -1,0 +1,175 @@
+package accesslog
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"gapless/analysis"
+)
+
+func TestNginxLines(t *testing.T)     { testLines(t, KindNginx) }
+func TestNginxJSONLines(t *testing.T) { testLines(t, KindNginxJSON) }
+func TestHAProxyLines(t *testing.T)   { testLines(t, KindHAProxy) }
+
+// Proxies hide failures: they ask another target. Which line hides one, and whose it
+// was.
+func TestMaskedFailures(t *testing.T) {
+	masked := map[string]map[string][]string{
+		KindNginx: {
+			"dash-in-list": {""}, "dash-amid-list": {"", ""}, "ingress": {"10.0.1.11:8080"}, "redirected": {"10.0.1.11:80", "10.0.1.12:80"},
+			"ipv6": {"[2001:db8::1]:80"}, "custom-bare": {"10.0.1.11:8080", "10.0.1.12:8080"},
+		},
+		KindNginxJSON: {"whole": {"10.0.1.11:8080"}, "retried": {"10.0.1.11:80"}},
+		KindHAProxy:   {"redispatched": {""}},
+	}
+	rules, err := analysis.NewClassifier(analysis.Service{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range masked {
+		for _, c := range lineCases(t, kind) {
+			cfg := Config{Source: "edge", Kind: kind, Format: c.format, Slow: time.Hour}
+			lines, err := newFormat(&cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			roll := newRollup(lines, rules, &cfg, analysis.Object{Source: "edge", Key: "k"})
+			roll.add(&line{text: []byte(c.line), number: 1})
+			b := roll.finish(ending{lines: 1})
+			count, on := 0, []string(nil)
+			for i := range b.Cells {
+				count += b.Cells[i].Masked
+			}
+			for i := range b.Requests {
+				if !b.Requests[i].Outcome.Failure() {
+					on = append(on, b.Requests[i].FailedOn...)
+				}
+			}
+			hidden := want[c.name]
+			if count != min(len(hidden), 1) || strings.Join(on, "|") != strings.Join(hidden, "|") {
+				t.Errorf("%s %s: %d masked, on %q; want %q", kind, c.name, count, on, hidden)
+			}
+		}
+	}
+}
+
+func TestLogFormatsThatCannotBeRead(t *testing.T) {
+	for text, says := range map[string]string{
+		"apache":                "neither combined, main",
+		"$status":               "no $status, or none of",
+		"$time_local":           "no $status, or none of",
+		"$time_local $ $status": "without a name",
+		"$msec$status":          "nothing between",
+		"${msec $status":        "not closed",
+	} {
+		if err := CheckFormat(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", text, err, says)
+		}
+	}
+	if err := CheckFormat("${msec}s $status"); err != nil {
+		t.Error(err)
+	}
+}
+
+// HAProxy's dates are local; the zone says where.
+func TestZones(t *testing.T) {
+	seoul, err := time.LoadLocation("Asia/Seoul")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]int64{
+		"06/Feb/2009:12:14:14.655":       1233890054655000,
+		"06/Feb/2009:12:14:14.655 +0000": 1233922454655000,
+		"06/feb/2009:12:14:14 -0330":     1233935054000000,
+	} {
+		if got, ok := parseLocal([]byte(text), seoul); !ok || got != want {
+			t.Errorf("%s = %d, %v; want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"", "06/Fex/2009:12:14:14", "31/Feb/2009:12:14:14", "06/Feb/2009:24:14:14", "06/Feb/2009:12:14:14 +09", "06/Feb/2009:12:14:14.", "06/Feb/2009:12:14:14 +9900"} {
+		if _, ok := parseLocal([]byte(text), seoul); ok {
+			t.Errorf("%q was taken for a time", text)
+		}
+	}
+	for text, want := range map[string]int64{
+		"1970-09-28T12:00:00+06:00": 23349600e6, "1970-09-28T12:00:00.5-0100": 23374800500000, "1970-09-28T06:00:00Z": 23349600e6,
+	} {
+		if got, ok := parseISO([]byte(text)); !ok || got != want {
+			t.Errorf("%s = %d, %v; want %d", text, got, ok, want)
+		}
+	}
+	for _, text := range []string{"1970-09-28T12:00:00Z+06:00", "1970-09-28T12:00:00+6", "1970-09-28"} {
+		if _, ok := parseISO([]byte(text)); ok {
+			t.Errorf("%q was taken for a time", text)
+		}
+	}
+}
+
+func TestParsingProxiesAllocatesNothing(t *testing.T) {
+	for _, kind := range []string{KindNginx, KindNginxJSON, KindHAProxy} {
+		for _, c := range lineCases(t, kind) {
+			if !c.want["ok"].(bool) {
+				continue
+			}
+			lines, err := newFormat(&Config{Kind: kind, Format: c.format})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var e entry
+			text := []byte(c.line)
+			if n := testing.AllocsPerRun(20, func() { lines.parse(text, &e) }); n != 0 {
+				t.Errorf("%s %s: %v allocations a line", kind, c.name, n)
+			}
+		}
+	}
+}
+
+func FuzzNginxLine(f *testing.F)     { fuzzLine(f, KindNginx) }
+func FuzzNginxJSONLine(f *testing.F) { fuzzLine(f, KindNginxJSON) }
+func FuzzHAProxyLine(f *testing.F)   { fuzzLine(f, KindHAProxy) }
+
+// fuzzLine: whatever the line, it is understood or set aside, in valid JSON, and what
+// is understood has an outcome, at least one attempt, and values from the line.
+func fuzzLine(f *testing.F, kind string) {
+	for _, c := range lineCases(f, kind) {
+		f.Add([]byte(c.line))
+	}
+	rules, err := analysis.NewClassifier(analysis.Service{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		text, _, _ = bytes.Cut(text, []byte("\n"))
+		lines, err := newFormat(&Config{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := lineWriter{format: lines, proxy: true}
+		b, ok := p.append(nil, &line{text: text, number: 2})
+		if !json.Valid(b) || !utf8.Valid(b) {
+			t.Fatalf("not JSON: %q", b)
+		}
+		roll := newRollup(lines, rules, &Config{Source: "x", Kind: kind, Slow: time.Second}, analysis.Object{})
+		roll.add(&line{text: text, number: 2})
+		batch := roll.finish(ending{lines: 1})
+		if batch.Understood+batch.SetAside != 1 || ok != (batch.Understood == 1) {
+			t.Fatalf("ok %v, %d understood, %d set aside", ok, batch.Understood, batch.SetAside)
+		}
+		if !ok {
+			return
+		}
+		e := &p.entry
+		if e.end < e.start && e.hasStart || e.status < 0 || e.status > 999 || batch.Cells[0].Count != 1 || batch.Cells[0].Masked > 1 {
+			t.Errorf("%+v", e)
+		}
+		for _, part := range [][]byte{e.client, e.target, e.url, e.method, e.agent} {
+			if len(part) > 0 && !bytes.Contains(text, part) {
+				t.Errorf("%q is not from the line", part)
+			}
+		}
+	})
+}
