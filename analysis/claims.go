@@ -324,7 +324,7 @@ func (b *bench) conditions() []Condition {
 		}
 	}
 	for _, source := range sortedKeys(b.counting) {
-		if known, found := b.knownFound(source); found < known {
+		if known, found := b.knownFound(source); found < known && b.settled() {
 			add("log-incomplete", map[string]any{"source": source, "known": known, "found": found})
 		}
 	}
@@ -339,6 +339,9 @@ func (b *bench) conditions() []Condition {
 	add("single-run", nil)
 	return conditions
 }
+
+// settled reports whether late logs are no longer waited for.
+func (b *bench) settled() bool { return !b.obs.At.Before(b.to.Add(b.obs.Service.Window.Settle)) }
 
 func (b *bench) userConditions(add func(string, map[string]any), users, probes *Total) {
 	if users == nil {

@@ -235,6 +235,16 @@ func TestNoDataIsNotGoodNews(t *testing.T) {
 		s.claim(r, ClaimNoUserFailureCaused, Inconclusive, ReasonHorizon)
 		s.claim(r, ClaimNoProbeFailureCaused, Supported, ReasonNoFailure)
 	})
+	t.Run("an object that is named for a time to come proves nothing", func(t *testing.T) {
+		s := newScene(t)
+		s.prepare()
+		s.obs.At = s.at(301)
+		s.obs.Objects[4].To = s.at(360)
+		s.claim(Judge(s.obs), ClaimNoUserFailureCaused, Inconclusive, ReasonHorizon)
+		s.obs.At = s.at(320) // the settle time is not over
+		s.obs.Objects[4].To = s.at(310)
+		s.claim(Judge(s.obs), ClaimNoUserFailureCaused, Supported, ReasonNoFailure)
+	})
 	t.Run("the prober was away for 5 s", func(t *testing.T) {
 		s := newScene(t)
 		s.prepare()

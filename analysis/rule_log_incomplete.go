@@ -23,12 +23,8 @@ func logIncomplete(b *bench) ([]Finding, string) {
 	if sent == 0 {
 		return nil, whyNoProbes
 	}
-	if len(found) > 0 {
-		for source := range b.counting {
-			if c := b.coverage[source]; c != nil && c.HorizonPassed != nil && !*c.HorizonPassed {
-				return nil, whyHorizon // what is missing may still arrive
-			}
-		}
+	if len(found) > 0 && !b.settled() {
+		return nil, whyHorizon // what is missing may still arrive
 	}
 	return found, ""
 }
