@@ -236,21 +236,42 @@ func (h *Histogram) AppendBinary(b []byte) ([]byte, error) {
 		b = binary.AppendUvarint(b, uint64(len(h.packed)))
 		return append(b, h.packed...), nil
 	}
+	b = binary.AppendUvarint(b, uint64(h.pairsLen()))
+	return h.appendPairs(b), nil
+}
+
+// Pack turns h into its smallest form, for one that is kept and seldom added to. It
+// changes nothing that can be seen.
+func (h *Histogram) Pack() {
+	if h.packed == nil && h.n > 0 {
+		packed := h.appendPairs(make([]byte, 0, h.pairsLen()))
+		h.few, h.counts, h.packed = nil, nil, packed
+	}
+}
+
+// Packed reports whether h is in its smallest form, as [Histogram.Pack] and
+// [Histogram.Decode] leave it until something is added.
+func (h *Histogram) Packed() bool { return h.packed != nil }
+
+func (h *Histogram) pairsLen() int {
 	size, previous := 0, uint16(0)
 	h.each(func(x bin) bool {
 		size += uvarintLen(uint64(x.bucket-previous)) + uvarintLen(uint64(x.count))
 		previous = x.bucket
 		return true
 	})
-	b = binary.AppendUvarint(b, uint64(size))
-	previous = 0
+	return size
+}
+
+func (h *Histogram) appendPairs(b []byte) []byte {
+	previous := uint16(0)
 	h.each(func(x bin) bool {
 		b = binary.AppendUvarint(b, uint64(x.bucket-previous))
 		b = binary.AppendUvarint(b, uint64(x.count))
 		previous = x.bucket
 		return true
 	})
-	return b, nil
+	return b
 }
 
 var errHistogram = errors.New("histogram: cut short or not one")

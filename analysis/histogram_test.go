@@ -101,11 +101,17 @@ func TestHistogramFormsAgree(t *testing.T) {
 		if again, _ := decoded.AppendBinary(nil); !slices.Equal(again, b) {
 			t.Errorf("size %d: encoding a decoded histogram changed it", size)
 		}
+		packed := plain
+		packed.Pack()
+		if again, _ := packed.AppendBinary(nil); !slices.Equal(again, b) || packed.Packed() != (size > 0) {
+			t.Errorf("size %d: packing changed it", size)
+		}
 		var merged Histogram
 		merged.Merge(&other)
+		packed.Merge(&other)
 		merged.Merge(decoded)
 		decoded.Merge(&other)
-		for name, got := range map[string]*Histogram{"merged from": &merged, "merged into": decoded} {
+		for name, got := range map[string]*Histogram{"merged from": &merged, "merged into": decoded, "packed and merged into": &packed} {
 			if got.Count() != want.Count() || got.Max() != want.Max() || !slices.Equal(got.Quantiles(shares...), want.Quantiles(shares...)) {
 				t.Errorf("size %d: a decoded one %s others: %v of %d, want %v of %d", size, name,
 					got.Quantiles(shares...), got.Count(), want.Quantiles(shares...), want.Count())

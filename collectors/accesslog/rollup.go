@@ -24,6 +24,9 @@ const (
 	setAsideKept  = 20000
 	setAsideBytes = 16 << 20
 
+	// looseCells bounds the cells that are kept ready for adding.
+	looseCells = 2048
+
 	routesKept = 1 << 15 // paths whose route is remembered
 	textsKept  = 1 << 12 // texts of requests that are shared
 )
@@ -53,6 +56,7 @@ type rollup struct {
 	lastRoute       string
 	lastRouteNumber uint32
 
+	loose     []int32 // cells whose latencies are not packed, first used first
 	cells     map[cellKey]int32
 	sums      []cellSum
 	lastKey   cellKey
@@ -250,8 +254,14 @@ func (r *rollup) count(e *entry, number int) {
 	if outcome == analysis.OutcomeOK && e.hasStart && !e.webSocket && !e.openEnded {
 		if sum.latency == nil {
 			sum.latency = new(analysis.Histogram)
+			r.loose = append(r.loose, cell)
+		} else if sum.latency.Packed() {
+			r.loose = append(r.loose, cell)
 		}
 		sum.latency.Add(took)
+		if len(r.loose) >= looseCells {
+			r.pack()
+		}
 	}
 	run, seq, isKnown := analysis.ProbeUserAgent(view(agent))
 	if isKnown {
@@ -268,6 +278,17 @@ func (r *rollup) count(e *entry, number int) {
 			heap.Fix(&r.slowest, 0)
 		}
 	}
+}
+
+// pack packs the latencies of the half of the loose cells that are loose longest.
+// Lines come nearly in the order of their time, so few of those are added to again,
+// and memory follows from the number of cells, not from the requests in them.
+func (r *rollup) pack() {
+	older := len(r.loose) / 2
+	for _, cell := range r.loose[:older] {
+		r.sums[cell].latency.Pack()
+	}
+	r.loose = r.loose[:copy(r.loose, r.loose[older:])]
 }
 
 func (r *rollup) addKnown(node uint32, run string, seq int) {

@@ -1,8 +1,10 @@
 package accesslog
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -266,4 +268,40 @@ func (l logLine) String() string {
 	return fmt.Sprintf("%s %s %s 203.0.113.7:47772 %s %s 0.006 0.000 %s %s 945 11891 \"%s\" %s TLS_AES_128_GCM_SHA256 TLSv1.3 %s \"Root=1-68a83000-000000000000000000000001\" %q \"session-reused\" 10 %s \"forward\" \"-\" \"-\" %q %q \"-\" \"-\" TID_37acbe0641d1c34287fee137ef3a5286 \"-\" \"-\" \"-\" 203.0.113.200\n",
 		l.kind, end.Format(layout), l.elb, l.target, l.wait, l.status, l.targetStatus, l.request, `"`+l.agent+`"`, l.group, l.host,
 		end.Add(-took).Format(layout), l.target, l.targetStatus)
+}
+
+// However lines are ordered, and so however often cells are packed and opened again,
+// the batch is the same.
+func TestOrderOfLinesDoesNotMatter(t *testing.T) {
+	lines := bytes.SplitAfter(generate(3*looseCells), []byte("\n"))
+	lines = lines[:len(lines)-1]
+	shuffled := slices.Clone(lines)
+	random := rand.New(rand.NewPCG(7, 8))
+	random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	rules := benchRules(t)
+	want, got := rollUp(t, rules, bytes.Join(lines, nil)), rollUp(t, rules, bytes.Join(shuffled, nil))
+	if len(want.Cells) < looseCells {
+		t.Fatalf("only %d cells: none is packed", len(want.Cells))
+	}
+	if a, b := cellTexts(t, want), cellTexts(t, got); !slices.Equal(a, b) {
+		t.Errorf("%d cells in order and %d shuffled differ", len(a), len(b))
+	}
+}
+
+// cellTexts are the cells with their encoded latencies, sorted.
+func cellTexts(t *testing.T, b analysis.ObjectBatch) []string {
+	t.Helper()
+	var texts []string
+	for _, c := range b.Cells {
+		var latency []byte
+		if c.Latency != nil {
+			var err error
+			if latency, err = c.Latency.AppendBinary(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		texts = append(texts, fmt.Sprintf("%+v %d %v %v %x", c.CellKey, c.Count, c.First, c.Last, latency))
+	}
+	slices.Sort(texts)
+	return texts
 }
