@@ -2,7 +2,7 @@
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(shell go env GOPATH)/bin/golangci-lint
 
-.PHONY: generate build test lint e2e peers bench check tools
+.PHONY: generate build test lint e2e peers bench bench-peers check tools
 
 generate: ## the generated Go of the templates
 	go tool templ generate
@@ -31,6 +31,14 @@ peers: ## the collectors against AWS's stand-in; GAPLESS_MOTO names moto_server
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
+
+DUCKDB_VERSION := 1.5.6-r.1
+
+bench-peers: ## log ingest against gunzip, DuckDB and GoAccess: the README's table; needs npm and goaccess
+	@mkdir -p .tools/bench/node
+	@cd .tools/bench/node && { grep -qsF '"$(DUCKDB_VERSION)"' package.json || \
+		{ echo '{"private":true}' >package.json && npm install --no-fund --no-audit --save-exact @duckdb/node-api@$(DUCKDB_VERSION); }; }
+	go run ./collectors/accesslog/benchpeers -dir .tools/bench
 
 check: ## what CI runs
 	.ci/run
