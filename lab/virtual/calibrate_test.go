@@ -10,13 +10,17 @@ import (
 )
 
 // TestCalibration judges random deploys and compares with the truth. 10,000 of them
-// stand in the README; CALIBRATE sets another number.
+// stand in the README; CALIBRATE sets another number, CALIBRATE_SEED other deploys.
 func TestCalibration(t *testing.T) {
 	n := 300
 	if s := os.Getenv("CALIBRATE"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}
-	c := Calibrate(1, n)
+	seed := uint64(1)
+	if s := os.Getenv("CALIBRATE_SEED"); s != "" {
+		seed, _ = strconv.ParseUint(s, 10, 64)
+	}
+	c := Calibrate(seed, n)
 	var table strings.Builder
 	c.Print(&table)
 	t.Log(table.String())
