@@ -217,8 +217,17 @@ func (b *bench) judgeEjected(c *Claim) {
 			if sent, last := b.sentAfterStop(l, cycle); sent > 0 {
 				c.State, c.Reason = Disproved, ReasonStoppedInUse
 				c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: Time{cycle.stop}, To: Time{last}, Count: sent})
-			} else if !b.wouldHaveSeen(l, cycle) {
-				unknown++
+			} else {
+				switch b.outAtStop(l, cycle) {
+				case "yes":
+				case "no":
+					c.State, c.Reason = Disproved, ReasonStoppedInUse
+					c.Evidence = append(c.Evidence, Evidence{Kind: "checks", Source: l.checked.source, From: Time{cycle.stop}, To: Time{cycle.stop}})
+				default:
+					if !b.wouldHaveSeen(l, cycle) {
+						unknown++
+					}
+				}
 			}
 		}
 	}

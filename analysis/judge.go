@@ -13,6 +13,7 @@ func Judge(obs Observations) Report {
 	b.readSteps()
 	b.readServing()
 	b.followTargets()
+	b.readChecks()
 	b.findDips()
 	b.cutPhases()
 	b.findDrains()
@@ -146,6 +147,10 @@ func (b *bench) nameTargets() {
 	configured := len(b.lives)
 	for _, s := range b.obs.States {
 		add(s.Target, s.TargetGroup)
+	}
+	groupOf := b.checkedGroups()
+	for _, name := range sortedKeys(groupOf) {
+		add(name, groupOf[name])
 	}
 	for i := range b.obs.Cells {
 		if c := &b.obs.Cells[i]; c.Target != "" && b.counting[c.Source] {

@@ -167,7 +167,7 @@ type Required struct {
 
 // Evidence points at raw records: a link that a page can follow.
 type Evidence struct {
-	Kind   string `json:"kind"` // requests, probes, states, steps, runs, objects
+	Kind   string `json:"kind"` // requests, probes, states, checks, steps, runs, objects
 	Source string `json:"source"`
 	From   Time   `json:"from"`
 	To     Time   `json:"to"`
@@ -254,6 +254,7 @@ type TargetReport struct {
 	StateLagDown          *Interval       `json:"state_lag_down_s"`
 	StateLagUp            *Interval       `json:"state_lag_up_s"`
 	Predicted             *Predicted      `json:"predicted"`
+	Checks                *ChecksReport   `json:"checks"` // null without a health-check log
 	RecommendedDrainWait  *float64        `json:"recommended_drain_wait_s"`
 	Ejected               string          `json:"ejected"` // yes, no, unknown
 	EjectedBasis          []string        `json:"ejected_basis"`
@@ -264,6 +265,24 @@ type TargetReport struct {
 type Predicted struct {
 	Eject  Interval `json:"eject_s"`
 	Return Interval `json:"return_s"`
+}
+
+// ChecksReport is what the load balancer's own health-check log says of a target's
+// ejection and return: those of its last node.
+type ChecksReport struct {
+	Source     string             `json:"source"`
+	EjectedAt  Time               `json:"ejected_at"`  // the last node's last failure that it took
+	ReturnedAt Time               `json:"returned_at"` // the last node's last pass that it took
+	Eject      *Bounded           `json:"eject_s"`     // from the drain mark, else from the stop
+	Return     *Bounded           `json:"return_s"`    // from ready
+	Nodes      []NodeChecksReport `json:"nodes"`
+}
+
+// NodeChecksReport is one load-balancer node's own ejection and return of a target.
+type NodeChecksReport struct {
+	Node       string `json:"node"`
+	EjectedAt  Time   `json:"ejected_at"`
+	ReturnedAt Time   `json:"returned_at"`
 }
 
 // FailureWindow is a cluster of failures of one target and class.

@@ -29,6 +29,11 @@ func drainNeverSeen(b *bench) ([]Finding, string) {
 				return nil
 			}
 		}
+		if l.checked != nil {
+			if _, ok := l.checked.out(mark, c.stop); ok {
+				return nil
+			}
+		}
 		for i := range b.obs.Probes {
 			p := &b.obs.Probes[i]
 			if p.OutOfService && !p.Done.Before(mark) && p.Sent.Before(c.stop) {

@@ -155,6 +155,9 @@ func (b *bench) stepReports() []StepReport {
 			}
 		}
 		for _, change := range l.changes {
+			if b.corrected(l, change) {
+				continue
+			}
 			kind := StepTargetHealthy
 			if !change.in {
 				kind = StepTargetEjected
@@ -162,6 +165,7 @@ func (b *bench) stepReports() []StepReport {
 			reports = append(reports, StepReport{Kind: kind, At: Time{change.seen}, Target: new(l.name), Source: change.source, Inferred: true})
 		}
 	}
+	reports = append(reports, b.checkSteps()...)
 	slices.SortStableFunc(reports, func(x, y StepReport) int { return x.At.Compare(y.At.Time) })
 	return reports
 }

@@ -14,6 +14,7 @@ type life struct {
 	cycles      []cycle     // one for every time it stopped, or at least one
 	changes     []change    // of its polled state, into and out of rotation
 	polled      bool
+	checked     *checked // by the health-check log; nil where there is none
 }
 
 // cycle is one drain, stop and return of a target. Zero times did not happen or
@@ -236,6 +237,7 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 			r.RecommendedDrainWait = new(math.Ceil(2*r.Predicted.Eject.To*10) / 10)
 		}
 	}
+	r.Checks = b.checksReport(l, c)
 	r.Ejected, r.EjectedBasis = b.ejected(l, c, h, r)
 	return r
 }
@@ -263,6 +265,13 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 		return "unknown", []string{}
 	}
 	no, yes := []string{}, []string{}
+	byChecks := b.ejectedByChecks(l, c)
+	switch byChecks {
+	case "yes":
+		yes = append(yes, BasisHealthCheckLog)
+	case "no":
+		no = append(no, BasisHealthCheckLog)
+	}
 	if h.Known() && h.Healthy > 1 && !c.ready.IsZero() && !c.firstServed.IsZero() &&
 		c.firstServed.Sub(c.ready) < time.Duration(h.Healthy-1)*h.Interval {
 		no = append(no, "served-right-after-ready")
@@ -290,6 +299,10 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 		yes = append(yes, "state-changed")
 	}
 	switch {
+	case byChecks == "yes":
+		return "yes", yes
+	case byChecks == "no":
+		return "no", no
 	case len(no) > 0 && (len(no) > 1 || no[0] != "state-never-changed" || len(yes) == 0):
 		return "no", no
 	case len(yes) > 0:

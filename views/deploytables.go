@@ -161,6 +161,33 @@ func between(i *analysis.Interval) Cell {
 	return Cell{Text: text, Class: "n", Title: "an interval: the state was polled"}
 }
 
+// checkedCell is what the health-check log measured, with each node's own moment.
+func checkedCell(c *analysis.ChecksReport, back bool) Cell {
+	if c == nil {
+		return unmeasured()
+	}
+	took, word := c.Eject, "ejected"
+	if back {
+		took, word = c.Return, "took in"
+	}
+	cell := bounded(took)
+	if took == nil {
+		return cell
+	}
+	var nodes []string
+	for _, n := range c.Nodes {
+		when := n.EjectedAt
+		if back {
+			when = n.ReturnedAt
+		}
+		if !when.IsZero() {
+			nodes = append(nodes, n.Node+" "+word+" it at "+when.UTC().Format("15:04:05.000")+" UTC")
+		}
+	}
+	cell.Title = list(nodes)
+	return cell
+}
+
 var ejectedWords = map[string]string{"yes": "yes", "no": "no", "unknown": "not known"}
 
 func targetTable(r *analysis.Report) Table {
@@ -206,11 +233,15 @@ func targetTable(r *analysis.Report) Table {
 		return right(before + " → " + after)
 	})
 	add("drain mark → last served", "how long the load balancer took to stop sending", eject, func(t *analysis.TargetReport) Cell { return bounded(t.Eject) })
+	add("mark or stop → ejected, by its checks", "until the last node of the load balancer had ejected it, by its own log", eject,
+		func(t *analysis.TargetReport) Cell { return checkedCell(t.Checks, false) })
 	add("last served → stop", "", none, func(t *analysis.TargetReport) Cell { return bounded(t.LastServedToRestart) })
 	add("kill → restart", "", none, func(t *analysis.TargetReport) Cell { return bounded(t.KillToRestart) })
 	add("stop → ready", "boot", none, func(t *analysis.TargetReport) Cell { return bounded(t.Boot) })
 	add("stop → first request", "", none, func(t *analysis.TargetReport) Cell { return bounded(t.RestartToFirstRequest) })
 	add("ready → first request", "", back, func(t *analysis.TargetReport) Cell { return bounded(t.ReadyToFirstRequest) })
+	add("ready → healthy, by its checks", "until the last node of the load balancer had taken it in again, by its own log", back,
+		func(t *analysis.TargetReport) Cell { return checkedCell(t.Checks, true) })
 	add("reported → first served", "negative: it served before success was reported", none, func(t *analysis.TargetReport) Cell {
 		c := bounded(t.ReportedToFirstServed)
 		if t.ReportedToFirstServed != nil && t.ReportedToFirstServed.Value > 0 && c.Title == "" {

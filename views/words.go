@@ -106,6 +106,7 @@ var basisWords = map[string]string{
 	"state-never-changed":        "its displayed state never changed",
 	"nothing-sent-before-stop":   "nothing was sent to it before the stop",
 	"state-changed":              "its displayed state changed",
+	"health-check-log":           "the load balancer's own health-check log",
 }
 
 var outcomeNouns = map[analysis.Outcome]string{
