@@ -17,10 +17,17 @@ import (
 	"gapless/lab"
 )
 
+// asProgram makes this test binary the program itself, for tests that need it in a
+// process of its own.
+const asProgram = "GAPLESS_TEST_AS_PROGRAM"
+
 // The lab starts its nodes from the running binary, which here is this test.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == lab.NodeCommand {
 		os.Exit(lab.ChildMain(os.Args[2:]))
+	}
+	if os.Getenv(asProgram) != "" {
+		main()
 	}
 	os.Exit(m.Run())
 }
