@@ -59,6 +59,8 @@ func changesBetween(before, after *analysis.Report) []string {
 	for _, claim := range after.Claims {
 		if was, ok := states[claim.ID]; ok {
 			change("claim "+claim.ID, was, claim.State)
+		} else {
+			changes = append(changes, fmt.Sprintf("claim %s: new, %s", claim.ID, claim.State))
 		}
 	}
 	for _, class := range analysis.Classes {

@@ -106,6 +106,9 @@ func saveRevision(ctx context.Context, db *store.DB, o analysis.Observations, ju
 		Deploy: o.Deploy.ID, State: analysis.WindowSealed, At: o.At, Change: o.Change, Report: body,
 		Verdict: report.Verdict.State, Findings: findingCodes(&report),
 	}
+	for _, claim := range report.Claims {
+		revision.Claims = append(revision.Claims, store.ClaimState{ID: claim.ID, State: claim.State, Reason: claim.Reason})
+	}
 	revision.UserRequests, revision.UserFailures = counted(&report, analysis.ClassUser)
 	revision.ProbeRequests, revision.ProbeFailures = counted(&report, analysis.ClassProbe)
 	if _, err := db.SaveRevision(ctx, revision); err != nil {

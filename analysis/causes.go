@@ -241,13 +241,24 @@ func (b *bench) exposure(class Class) (baseline, window int) {
 
 // causedIn counts the failures of a class after the deploy's start, by cause.
 func (b *bench) causedIn(class Class) map[Cause]int {
+	return b.causesIn(Scope{class, Time{b.started}, Time{b.to}})
+}
+
+// causesIn counts the failures in a scope, by cause.
+func (b *bench) causesIn(s Scope) map[Cause]int {
 	n := map[Cause]int{}
-	for _, f := range b.failures {
-		if f.class == class && !f.end.Before(b.started) {
+	for i := range b.failures {
+		if f := &b.failures[i]; f.in(s) {
 			n[f.cause] += f.n
 		}
 	}
 	return n
+}
+
+// in reports whether a failure lies in a scope: it ended in it; failures that were
+// only counted reach into it.
+func (f *failure) in(s Scope) bool {
+	return f.class == s.Traffic && !f.end.Before(s.From.Time) && f.counted().Before(s.To.Time)
 }
 
 // byTime orders findings: worst first, then by time and target.

@@ -36,7 +36,8 @@ const (
 	ReasonNotApplicable   = "not_applicable"
 )
 
-// judgeClaims judges the built-in claims over [deploy.started, end of the window).
+// judgeClaims judges the built-in claims over [deploy.started, end of the window), and
+// those that people typed, each over its own scope.
 func (b *bench) judgeClaims() {
 	scope := func(class Class) Scope { return Scope{class, Time{b.started}, Time{b.to}} }
 	claim := func(id string, class Class, judge func(*Claim)) {
@@ -50,20 +51,21 @@ func (b *bench) judgeClaims() {
 	claim(ClaimNoProbeFailure, ClassProbe, func(c *Claim) { b.judgeFailures(c, false) })
 	claim(ClaimAlwaysOneTarget, ClassUser, b.judgeAlwaysOne)
 	claim(ClaimEjectedBeforeStop, ClassUser, b.judgeEjected)
+	b.report.Claims = append(b.report.Claims, b.typedClaims()...)
 }
 
 // judgeFailures judges "no failure" for a class: any failure in scope disproves the
 // literal claim, one caused by the deploy or its version the caused claim.
 func (b *bench) judgeFailures(c *Claim, caused bool) {
 	class := c.Scope.Traffic
-	c.Required = b.required(class)
-	causes := b.causedIn(class)
+	c.Required = b.requiredIn(c.Scope)
+	causes := b.causesIn(c.Scope)
 	failures := 0
 	for _, n := range causes {
 		failures += n
 	}
 	if failures > 0 {
-		c.Evidence = append(c.Evidence, b.failureEvidence(class, failures))
+		c.Evidence = append(c.Evidence, b.failureEvidence(c.Scope, failures))
 	}
 	switch {
 	case !caused && failures > 0:
@@ -82,21 +84,25 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 		c.State, c.Reason = Inconclusive, ReasonSurge
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
-	case b.nobodyThere(class):
+	case b.nobodyIn(c.Scope):
 		c.State, c.Reason = Untested, ReasonNobodyThere
 	default:
 		c.State, c.Reason = Supported, ReasonNoFailure
 	}
 }
 
-// required lists the sources that a claim about a class needs, and whether each was
-// whole over the claim's scope: for users the access logs that count, for probes
-// their own records.
+// required lists the sources that a claim about a class needs, over the whole deploy.
 func (b *bench) required(class Class) []Required {
-	list := []Required{}
+	return b.requiredIn(Scope{class, Time{b.started}, Time{b.to}})
+}
+
+// requiredIn lists the sources that a claim needs, and whether each was whole over the
+// claim's scope: for users the access logs that count, for probes their own records.
+func (b *bench) requiredIn(s Scope) []Required {
+	list, class := []Required{}, s.Traffic
 	if class == ClassUser {
 		for _, source := range sortedKeys(b.counting) {
-			why := b.wholeSince(source, b.started)
+			why := b.wholeOver(source, s)
 			if known, found := b.knownFound(source); why == "" && found < known {
 				why = "incomplete"
 			}
@@ -106,7 +112,7 @@ func (b *bench) required(class Class) []Required {
 	}
 	for _, probe := range b.obs.Service.Probes {
 		if probe.Class == class {
-			why := b.wholeSince(probe.Name, b.started)
+			why := b.wholeOver(probe.Name, s)
 			if why == "" && b.seenTo.Before(b.to) {
 				why = "horizon"
 			}
@@ -116,15 +122,15 @@ func (b *bench) required(class Class) []Required {
 	return list
 }
 
-// wholeSince says why a source is not whole from a moment to the window's end: blind
-// or horizon; missing where nothing is known of it; empty when it is whole.
-func (b *bench) wholeSince(source string, since time.Time) string {
+// wholeOver says why a source is not whole over a scope: blind or horizon; missing
+// where nothing is known of it; empty when it is whole.
+func (b *bench) wholeOver(source string, s Scope) string {
 	c := b.coverage[source]
 	if c == nil {
 		return "missing"
 	}
 	for _, blind := range c.Blind {
-		if blind.Reason != blindHorizon && blind.To.After(since) {
+		if blind.Reason != blindHorizon && blind.To.After(s.From.Time) && blind.From.Before(s.To.Time) {
 			return "blind"
 		}
 	}
@@ -264,14 +270,14 @@ func (b *bench) sentAfterStop(l *life, c cycle) (n int, last time.Time) {
 	return n, last
 }
 
-func (b *bench) failureEvidence(class Class, n int) Evidence {
+func (b *bench) failureEvidence(s Scope, n int) Evidence {
 	e := Evidence{Kind: "requests", Count: n}
-	if b.byProber(class) {
+	if b.byProber(s.Traffic) {
 		e.Kind = "probes"
 	}
 	var from, to time.Time
 	for _, f := range b.failures {
-		if f.class == class && !f.end.Before(b.started) {
+		if f.in(s) {
 			from, to = earliest(from, f.end), latest(to, f.end)
 			e.Source = f.source
 		}

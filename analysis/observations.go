@@ -17,9 +17,10 @@ type Observations struct {
 	// still awaited. It is data, not a clock.
 	At        time.Time
 	Revision  int
-	SealedAt  time.Time // zero while not sealed
-	Change    int64     // the store's count of changes up to which evidence was read; it tells a later one from this
-	Neighbors []Deploy  // deploys of the same service whose windows touch this one, without it
+	SealedAt  time.Time    // zero while not sealed
+	Change    int64        // the store's count of changes up to which evidence was read; it tells a later one from this
+	Claims    []TypedClaim // that people typed for this deploy, or for a time that this window meets
+	Neighbors []Deploy     // deploys of the same service whose windows touch this one, without it
 	Steps     []Step
 	Groups    []GroupSettings // what the load balancer itself said of its target groups, newest last
 	Cells     []Cell

@@ -88,11 +88,20 @@ func (b *bench) narrowSpans() {
 	}
 }
 
+// claimRule is about claims, which are judged anew for a part.
+const claimRule = "health-sample-claim"
+
 // narrowFindings keeps the findings whose time meets the part. A rule that fired
 // elsewhere only is clear here.
 func (b *bench) narrowFindings() {
 	r := &b.report
-	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return !b.meets(f.From.Time, f.To.Time) })
+	r.Findings = slices.DeleteFunc(r.Findings, func(f Finding) bool { return f.Code == claimRule || !b.meets(f.From.Time, f.To.Time) })
+	for _, rule := range rules {
+		if rule.code == claimRule {
+			b.run(rule)
+		}
+	}
+	slices.SortStableFunc(r.Findings, byTime)
 	for i := range r.Rules {
 		rule := &r.Rules[i]
 		if rule.State == RuleFired && !slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == rule.Code }) {

@@ -149,6 +149,7 @@ type Claim struct {
 	Required     []Required   `json:"required"`
 	RegisteredAt Time         `json:"registered_at"`
 	Evidence     []Evidence   `json:"evidence"`
+	Typed        *Typed       `json:"typed"` // null for a built-in claim
 }
 
 // Scope says whose requests, and when, a claim is about.

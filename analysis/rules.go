@@ -59,6 +59,7 @@ var rules = []rule{
 	{"log-incomplete", logIncomplete},
 	{"no-baseline", noBaseline},
 	{"low-traffic", lowTrafficRule},
+	{"health-sample-claim", healthSampleClaim},
 	{"clock-skew", clockSkew},
 	{"probe-stall", probeStall},
 	{"shutdown-5xx", shutdown5xx},
@@ -73,7 +74,7 @@ var rules = []rule{
 var pendingRules = map[string]string{
 	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals,
 	"retry-masked": whyNotBuilt, "version-mismatch": whyNotBuilt,
-	"health-sample-claim": whyNotBuilt, "log-late": whyNotBuilt,
+	"log-late":           whyNotBuilt,
 	"overlap-double-run": whySignals, "job-stopped": whySignals, "torn-write": whySignals, "step-order": whySignals,
 	"retry-amplification": whySignals, "burst-over-limit": whySignals, "unrelated-collapse": whySignals, "unbounded-wait": whySignals,
 }
@@ -83,30 +84,34 @@ func (b *bench) runRules() {
 	b.findSurges()
 	b.report.Findings, b.report.Rules = []Finding{}, []RuleState{}
 	for _, r := range rules {
-		found, why := r.check(b)
-		state := RuleState{Code: r.code, State: RuleClear, Why: why}
-		switch {
-		case len(found) > 0:
-			state.State, state.Why = RuleFired, ""
-		case why != "":
-			state.State = RuleNotEvaluable
-		}
-		for _, f := range found {
-			f.Code = r.code
-			if f.Phase == nil {
-				f.Phase = b.phaseName(f.From.Time)
-			}
-			if f.Evidence == nil {
-				f.Evidence = []Evidence{}
-			}
-			b.report.Findings = append(b.report.Findings, f)
-		}
-		b.report.Rules = append(b.report.Rules, state)
+		b.report.Rules = append(b.report.Rules, b.run(r))
 	}
 	for _, code := range sortedKeys(pendingRules) {
 		b.report.Rules = append(b.report.Rules, RuleState{Code: code, State: RuleNotEvaluable, Why: pendingRules[code]})
 	}
 	slices.SortStableFunc(b.report.Findings, byTime)
+}
+
+// run evaluates one rule and keeps its findings.
+func (b *bench) run(r rule) RuleState {
+	found, why := r.check(b)
+	for _, f := range found {
+		f.Code = r.code
+		if f.Phase == nil {
+			f.Phase = b.phaseName(f.From.Time)
+		}
+		if f.Evidence == nil {
+			f.Evidence = []Evidence{}
+		}
+		b.report.Findings = append(b.report.Findings, f)
+	}
+	switch {
+	case len(found) > 0:
+		return RuleState{Code: r.code, State: RuleFired}
+	case why != "":
+		return RuleState{Code: r.code, State: RuleNotEvaluable, Why: why}
+	}
+	return RuleState{Code: r.code, State: RuleClear}
 }
 
 // phaseName names the phase of a moment; nil outside the window.

@@ -30,6 +30,17 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
+			name: "claimed by health samples", fires: "health-sample-claim", build: drained,
+			bend: func(s *scene) {
+				s.obs.Claims = []TypedClaim{{ID: "c1", About: ClassUser, Basis: ClassHealth, Text: "nobody noticed"}}
+			},
+			check: func(t *testing.T, f Finding) {
+				if f.Values["told"] != true || f.Values["health_failures"] != 0 || f.Values["text"] != "nobody noticed" {
+					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
 			name: "began before the one before was over", fires: "back-to-back-deploy", build: drained,
 			bend: func(s *scene) {
 				s.obs.Neighbors = []Deploy{{ID: "d0", StartedAt: s.at(-100), ReportedAt: s.at(61)}}

@@ -23,6 +23,7 @@ type Revision struct {
 	// Counts for the list of deploys; nil where that class was not measured.
 	UserRequests, UserFailures, ProbeRequests, ProbeFailures *int
 	Findings                                                 []string // codes
+	Claims                                                   []ClaimState
 }
 
 // SaveRevision stores a report as its deploy's next revision.
@@ -38,6 +39,13 @@ func (db *DB) SaveRevision(ctx context.Context, r Revision) (number int, err err
 	if err != nil {
 		return 0, fmt.Errorf("save revision of %s: %w", r.Deploy, err)
 	}
+	if r.Claims == nil {
+		r.Claims = []ClaimState{}
+	}
+	claims, err := toJSON(r.Claims)
+	if err != nil {
+		return 0, fmt.Errorf("save revision of %s: %w", r.Deploy, err)
+	}
 	err = db.write(ctx, d.Service, func(t *tx) error {
 		t.changed = true
 		if r.Report == nil {
@@ -48,10 +56,10 @@ func (db *DB) SaveRevision(ctx context.Context, r Revision) (number int, err err
 				return err
 			}
 		}
-		return t.get(`INSERT INTO revision (deploy_id, number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings)
-			SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11 FROM revision WHERE deploy_id = ?1 RETURNING number`,
+		return t.get(`INSERT INTO revision (deploy_id, number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims)
+			SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM revision WHERE deploy_id = ?1 RETURNING number`,
 			[]any{r.Deploy, r.State, r.At.UnixMicro(), r.Change, r.Report, r.Verdict,
-				r.UserRequests, r.UserFailures, r.ProbeRequests, r.ProbeFailures, findings}, &number)
+				r.UserRequests, r.UserFailures, r.ProbeRequests, r.ProbeFailures, findings, claims}, &number)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("save revision of %s: %w", r.Deploy, err)
@@ -78,17 +86,17 @@ func (db *DB) ConfirmRevision(ctx context.Context, deploy string, number int, ch
 // LatestRevision returns the newest saved report of a deploy, or [ErrNotFound].
 func (db *DB) LatestRevision(ctx context.Context, deploy string) (r Revision, err error) {
 	r.Deploy = deploy
-	var findings []byte
+	var findings, claims []byte
 	err = db.view(ctx, func(s *sql.Tx) error {
-		return s.QueryRowContext(ctx, `SELECT number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings
+		return s.QueryRowContext(ctx, `SELECT number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims
 			FROM revision WHERE deploy_id = ? ORDER BY number DESC LIMIT 1`, deploy).
-			Scan(&r.Number, &r.State, stamp{&r.At}, &r.Change, &r.Report, &r.Verdict, &r.UserRequests, &r.UserFailures, &r.ProbeRequests, &r.ProbeFailures, &findings)
+			Scan(&r.Number, &r.State, stamp{&r.At}, &r.Change, &r.Report, &r.Verdict, &r.UserRequests, &r.UserFailures, &r.ProbeRequests, &r.ProbeFailures, &findings, &claims)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Revision{}, fmt.Errorf("revision of deploy %q: %w", deploy, ErrNotFound)
 	}
 	if err == nil {
-		err = json.Unmarshal(findings, &r.Findings)
+		err = errors.Join(json.Unmarshal(findings, &r.Findings), json.Unmarshal(claims, &r.Claims))
 	}
 	if err != nil {
 		return Revision{}, fmt.Errorf("read revision of deploy %s: %w", deploy, err)

@@ -6,6 +6,20 @@ CREATE TABLE cells (
     UNIQUE (service_id, bucket, object_id)
 ) STRICT;
 CREATE INDEX cells_by_object ON cells (object_id);
+CREATE TABLE claim (
+    id            TEXT PRIMARY KEY,
+    service_id    INTEGER NOT NULL REFERENCES service (id),
+    deploy        TEXT NOT NULL, -- empty: of every deploy from from_at to to_at
+    about         TEXT NOT NULL CHECK (about IN ('user', 'probe', 'health')),
+    caused        INTEGER NOT NULL CHECK (caused IN (0, 1)),
+    basis         TEXT NOT NULL CHECK (basis IN ('', 'health')),
+    text          TEXT NOT NULL,
+    from_at       INTEGER,
+    to_at         INTEGER,
+    author        TEXT NOT NULL,
+    registered_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX claim_by_service ON claim (service_id, deploy);
 CREATE TABLE collector (
     id              INTEGER PRIMARY KEY,
     service_id      INTEGER NOT NULL REFERENCES service (id),
@@ -193,6 +207,7 @@ CREATE TABLE revision (
     probe_requests INTEGER,
     probe_failures INTEGER,
     findings       TEXT NOT NULL,    -- codes as a JSON list
+    claims         TEXT NOT NULL,    -- what became of the claims, as a JSON list
     PRIMARY KEY (deploy_id, number)
 ) STRICT;
 CREATE TABLE rule_count (

@@ -1,0 +1,166 @@
+package analysis
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// TypedClaim is a sentence that a person asserts of one deploy, or of every deploy in
+// a span of time. What it says is always "no request of a class failed"; the text is
+// how the person put it.
+type TypedClaim struct {
+	ID      string `json:"id"` // made by [TypedClaim.Key] where nobody gave one
+	Service string `json:"service"`
+	Deploy  string `json:"deploy"` // id; empty: of the span from From to To
+	About   Class  `json:"about"`  // whose requests it is about: user, probe or health
+	// Caused: none failed because of the deploy. Else the claim is literal, and any
+	// failure in scope disproves it.
+	Caused bool `json:"caused"`
+	// Basis is what the person goes by, where it was told: health, for health samples.
+	Basis        Class     `json:"basis"`
+	Text         string    `json:"text"`
+	From         time.Time `json:"from"` // of its scope; zero: the deploy's start
+	To           time.Time `json:"to"`   // zero: the end of the deploy's window
+	By           string    `json:"by"`
+	RegisteredAt time.Time `json:"registered_at"`
+}
+
+// MaxClaimText bounds the text of a claim, in characters.
+const MaxClaimText = 500
+
+// ReasonHealthSamples says that a claim about users rests on health samples, and that
+// nothing else was measured.
+const ReasonHealthSamples = "rests_on_health_samples"
+
+// Validate says what is wrong with a claim, in words for whoever typed it.
+func (c TypedClaim) Validate() error {
+	switch {
+	case c.Service == "":
+		return errors.New("a claim needs its service")
+	case !slices.Contains([]Class{ClassUser, ClassProbe, ClassHealth}, c.About):
+		return fmt.Errorf("about %q is none of user, probe, health", c.About)
+	case c.Basis != "" && c.Basis != ClassHealth:
+		return fmt.Errorf("basis %q is neither empty nor health", c.Basis)
+	case c.Deploy == "" && (c.From.IsZero() || c.To.IsZero()):
+		return errors.New("a claim that names no deploy needs from and to")
+	case !c.From.IsZero() && !c.To.IsZero() && !c.To.After(c.From):
+		return errors.New("to must be after from")
+	case utf8.RuneCountInString(c.Text) > MaxClaimText:
+		return fmt.Errorf("the text is longer than %d characters", MaxClaimText)
+	case !utf8.ValidString(c.Text), strings.ContainsFunc(c.Text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' }):
+		return errors.New("the text holds control characters")
+	}
+	return nil
+}
+
+// Key is an id made from what is claimed, so that the same claim told twice is one.
+func (c TypedClaim) Key() string {
+	at := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return strconv.FormatInt(t.UnixMicro(), 10)
+	}
+	sum := sha256.Sum256([]byte(strings.Join([]string{c.Service, c.Deploy, string(c.About), strconv.FormatBool(c.Caused), string(c.Basis), c.Text, at(c.From), at(c.To)}, "\x00")))
+	return "typed-" + hex.EncodeToString(sum[:6])
+}
+
+// Typed is what a report says of a claim that a person typed.
+type Typed struct {
+	Caused bool    `json:"caused"`
+	Basis  *Class  `json:"basis"`
+	By     *string `json:"by"`
+	Deploy *string `json:"deploy"` // null where it was said of a span of time
+}
+
+// typedClaims judges the claims that people typed and whose scope meets the window,
+// in the order in which they were registered.
+func (b *bench) typedClaims() []Claim {
+	typed := slices.Clone(b.obs.Claims)
+	slices.SortFunc(typed, func(x, y TypedClaim) int {
+		return cmp.Or(x.RegisteredAt.Compare(y.RegisteredAt), compareStrings(x.ID, y.ID))
+	})
+	claims := []Claim{}
+	for i := range typed {
+		t := &typed[i]
+		from, to := b.started, b.to
+		if !t.From.IsZero() {
+			from = latest(t.From, b.from)
+		}
+		if !t.To.IsZero() {
+			to = earliest(t.To, b.to)
+		}
+		if !from.Before(to) && (!t.From.IsZero() || !t.To.IsZero()) {
+			continue
+		}
+		c := Claim{ID: t.ID, Text: t.Text, Scope: Scope{t.About, Time{from}, Time{to}}, Required: []Required{}, Evidence: []Evidence{},
+			RegisteredAt: Time{t.RegisteredAt}, Typed: &Typed{Caused: t.Caused, By: known(t.By), Deploy: known(t.Deploy)}}
+		if t.Basis != "" {
+			c.Typed.Basis = &t.Basis
+		}
+		b.judgeFailures(&c, t.Caused)
+		if b.restsOnHealth(&c) && c.Reason == ReasonNotMeasured {
+			c.State, c.Reason = Untested, ReasonHealthSamples
+		}
+		claims = append(claims, c)
+	}
+	return claims
+}
+
+// restsOnHealth reports whether a claim about users rests on health samples: because
+// whoever typed it says so, or because nothing else was measured.
+func (b *bench) restsOnHealth(c *Claim) bool {
+	if c.Typed == nil || c.Scope.Traffic != ClassUser {
+		return false
+	}
+	told := c.Typed.Basis != nil && *c.Typed.Basis == ClassHealth
+	return told || !b.measured(ClassUser) && !b.measured(ClassProbe) && b.measured(ClassHealth)
+}
+
+// requestsBetween counts the requests of a class that started in [from, to).
+func (b *bench) requestsBetween(class Class, from, to time.Time) int {
+	n := 0
+	within := func(t time.Time) bool { return !t.Before(from) && t.Before(to) }
+	if b.byProber(class) {
+		for i := range b.obs.Probes {
+			if p := &b.obs.Probes[i]; p.Class == class && within(p.Sent) {
+				n++
+			}
+		}
+		return n
+	}
+	for i := range b.obs.Cells {
+		if c := &b.obs.Cells[i]; c.Class == class && b.counting[c.Source] && within(time.Unix(c.Second, 0)) {
+			n += c.Count
+		}
+	}
+	return n
+}
+
+// nobodyIn reports whether no request of a claim's class fell into the risky phases
+// of its scope, or, where it has none, into the scope at all.
+func (b *bench) nobodyIn(s Scope) bool {
+	if s.From.Equal(b.started) && s.To.Equal(b.to) {
+		return b.nobodyThere(s.Traffic)
+	}
+	n, risky := 0, false
+	for _, phase := range b.report.Phases {
+		from, to := latest(phase.From.Time, s.From.Time), earliest(phase.To.Time, s.To.Time)
+		if phase.risky() && from.Before(to) {
+			risky = true
+			n += b.requestsBetween(s.Traffic, from, to)
+		}
+	}
+	if risky {
+		return n == 0
+	}
+	return b.requestsBetween(s.Traffic, s.From.Time, s.To.Time) == 0
+}
