@@ -48,6 +48,8 @@ func largeWindow(requests int) Observations {
 				c.Latency.Add(int64(20_000 + random.ExpFloat64()*40_000))
 				c.Count++
 			}
+			packed, _ := c.Latency.AppendBinary(nil)
+			c.Latency, _, _ = DecodeHistogram(packed) // as the store gives it
 			o.Cells = append(o.Cells, c)
 		}
 	}

@@ -120,8 +120,8 @@ type Request struct {
 	ErrorReason string
 	Attempts    int      // targets that were asked; 0 where the log cannot tell
 	FailedOn    []string // targets of the failed attempts that another one hid; "" where the log does not say
-	Object      string // key of the object it stood in
-	Line        int    // 1-based line in that object
+	Object      string   // key of the object it stood in
+	Line        int      // 1-based line in that object
 }
 
 // KnownRequests are the sequence numbers of one probe run that were found in one

@@ -16,7 +16,7 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 	}
 	in := []span{{from, to}}
 	if first, last := b.servedFrom, b.servedTo; len(l.points) > 0 {
-		pause := pollReach * max(l.usualPause(), time.Second)
+		pause := pollReach * max(l.usualPause, time.Second)
 		if l.points[0].Sub(first) > pause {
 			in = subtract(in, span{b.from, l.points[0]})
 		}

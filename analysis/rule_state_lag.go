@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // stateLag fires when the displayed state of a target surely trailed what traffic
 // shows: its change was seen later than three polls and the target's usual pause
@@ -15,7 +12,7 @@ func stateLag(b *bench) ([]Finding, string) {
 	var found []Finding
 	measured := 0
 	for _, l := range b.lives {
-		allowed := pollReach*b.pollInterval() + l.usualPause()
+		allowed := pollReach*b.pollInterval() + l.usualPause
 		for _, c := range l.cycles {
 			down, up := l.stateLags(c)
 			values := map[string]any{"down_from_s": nil, "down_to_s": nil, "up_from_s": nil, "up_to_s": nil}
@@ -55,18 +52,4 @@ func (b *bench) pollInterval() time.Duration {
 		}
 	}
 	return longest
-}
-
-// usualPause is the 99th percentile of the pauses between moments at which a target
-// served.
-func (l *life) usualPause() time.Duration {
-	if len(l.points) < 2 {
-		return 0
-	}
-	gaps := make([]time.Duration, 0, len(l.points)-1)
-	for i := 1; i < len(l.points); i++ {
-		gaps = append(gaps, l.points[i].Sub(l.points[i-1]))
-	}
-	slices.Sort(gaps)
-	return gaps[nearestRank(.99, len(gaps))-1]
 }

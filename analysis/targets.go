@@ -10,9 +10,10 @@ import (
 // life is one target's way through the window.
 type life struct {
 	name, group string
-	points      []time.Time // moments at which it is known to have served, ascending
-	cycles      []cycle     // one for every time it stopped, or at least one
-	changes     []change    // of its polled state, into and out of rotation
+	points      []time.Time   // moments at which it is known to have served, ascending
+	cycles      []cycle       // one for every time it stopped, or at least one
+	usualPause  time.Duration // 99th percentile of the pauses between them
+	changes     []change      // of its polled state, into and out of rotation
 	polled      bool
 	checked     *checked // by the health-check log; nil where there is none
 }
@@ -57,10 +58,24 @@ func (b *bench) readServing() {
 	for _, l := range b.lives {
 		slices.SortFunc(l.points, time.Time.Compare)
 		if n := len(l.points); n > 0 {
+			l.usualPause = percentilePause(l.points)
 			b.servedFrom, b.servedTo = earliest(b.servedFrom, l.points[0]), latest(b.servedTo, l.points[n-1])
 		}
 	}
 	b.readStates()
+}
+
+// percentilePause is the 99th percentile of the pauses between moments in order.
+func percentilePause(points []time.Time) time.Duration {
+	if len(points) < 2 {
+		return 0
+	}
+	gaps := make([]time.Duration, 0, len(points)-1)
+	for i := 1; i < len(points); i++ {
+		gaps = append(gaps, points[i].Sub(points[i-1]))
+	}
+	slices.Sort(gaps)
+	return gaps[nearestRank(.99, len(gaps))-1]
 }
 
 // readStates finds the moments between which each polled state changed.
