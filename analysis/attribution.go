@@ -67,10 +67,13 @@ func (b *bench) matchProbe(a *Attribution, p *ProbeRequest) {
 // per phase. With several load-balancer nodes it cannot be known which one a
 // missing request would have met, so then the node is empty.
 func (b *bench) complete() []Completeness {
+	rows := b.metricRows()
 	if len(b.counting) == 0 || len(b.obs.Probes) == 0 {
-		return nil
+		return rows
 	}
-	rows := []Completeness{}
+	if rows == nil {
+		rows = []Completeness{}
+	}
 	for _, source := range sortedKeys(b.counting) {
 		found := map[probeID]bool{}
 		nodes := map[string]bool{}
@@ -130,7 +133,7 @@ func (b *bench) countLogged(source string, phase int) int {
 // known request was sent.
 func (b *bench) knownFound(source string) (known, found int) {
 	for _, row := range b.report.Completeness {
-		if row.Source == source && row.Phase != "baseline" {
+		if row.Source == source && row.Phase != "baseline" && row.Phase != WholeMinutes {
 			known += row.Known
 			found += row.Found
 		}

@@ -103,7 +103,7 @@ func (b *bench) requiredIn(s Scope) []Required {
 	if class == ClassUser {
 		for _, source := range sortedKeys(b.counting) {
 			why := b.wholeOver(source, s)
-			if known, found := b.knownFound(source); why == "" && found < known {
+			if known, found := b.knownFound(source); why == "" && (found < known || b.lacksRows(source)) {
 				why = "incomplete"
 			}
 			list = append(list, Required{Source: source, Complete: why == "", Why: why})
@@ -341,6 +341,9 @@ func (b *bench) conditions() []Condition {
 	for _, source := range sortedKeys(b.counting) {
 		if known, found := b.knownFound(source); found < known && b.settled() {
 			add("log-incomplete", map[string]any{"source": source, "known": known, "found": found})
+		}
+		for _, gap := range b.metricGaps(source) {
+			add("log-incomplete", gap.values())
 		}
 	}
 	for _, probe := range b.obs.Service.Probes {

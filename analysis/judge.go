@@ -21,6 +21,7 @@ func Judge(obs Observations) Report {
 	b.countTraffic()
 	b.cover()
 	b.attribute()
+	b.counted = b.countMetrics()
 	b.offsets = b.clocks()
 	b.findCauses()
 
@@ -69,6 +70,7 @@ type bench struct {
 	coverage map[string]*Coverage
 	surges   []surge
 	offsets  []ClockOffset
+	counted  []countedSum   // by the load balancer's own monitoring
 	prober   map[Class]bool // classes that are counted in our own records
 	single   []TargetSpan
 	zero     []Span

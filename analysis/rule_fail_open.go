@@ -8,15 +8,19 @@ import (
 
 // failOpen fires when, by the polled states, every target of a group was out of
 // rotation and requests were still routed to them: the load balancer then sends to
-// all targets, whatever their health (spec: domain facts §2, Fail-open).
+// all targets, whatever their health (spec: domain facts §2, Fail-open). It fires,
+// too, when the load balancer's own monitoring counted requests so routed.
 func failOpen(b *bench) ([]Finding, string) {
+	found := b.failOpenCounted()
+	if len(found) > 0 {
+		return found, ""
+	}
 	if len(b.obs.States) == 0 {
 		return nil, whyNoStates
 	}
 	if !b.logRead() {
 		return nil, whyNoAccessLog
 	}
-	var found []Finding
 	for _, g := range b.allOut() {
 		requests := 0
 		for i := range b.obs.Cells {
@@ -35,6 +39,28 @@ func failOpen(b *bench) ([]Finding, string) {
 		})
 	}
 	return found, ""
+}
+
+// failOpenCounted is what the load balancer's own monitoring says of it, with the
+// polled states of the same time as further evidence.
+func (b *bench) failOpenCounted() []Finding {
+	var found []Finding
+	spans, requests := b.sentUnhealthy()
+	for i, s := range spans {
+		f := Finding{
+			Severity: SeverityHigh, From: Time{s.from}, To: Time{s.to},
+			Values:   map[string]any{"target_group": s.group, "seconds": seconds(s.to.Sub(s.from)), "requests": requests[i], "counted_by": s.source},
+			Evidence: []Evidence{{Kind: "metrics", Source: s.source, From: Time{s.from}, To: Time{s.to}, Count: requests[i]}},
+		}
+		for _, g := range b.allOut() {
+			if g.from.Before(s.to) && s.from.Before(g.to) {
+				f.Values["target_group"] = g.group
+				f.Evidence = append(f.Evidence, Evidence{Kind: "states", Source: g.source, From: Time{g.from}, To: Time{g.to}})
+			}
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 type groupSpan struct {

@@ -1,7 +1,8 @@
 package analysis
 
 // logIncomplete fires when requests that surely passed the load balancer are not in
-// its access log.
+// its access log, and when the load balancer's own monitoring counted more than one
+// per cent more or fewer than the log has.
 func logIncomplete(b *bench) ([]Finding, string) {
 	if len(b.counting) == 0 || !b.logRead() {
 		return nil, whyNoAccessLog
@@ -20,7 +21,15 @@ func logIncomplete(b *bench) ([]Finding, string) {
 			Evidence: []Evidence{{Kind: "objects", Source: source, From: Time{b.started}, To: Time{b.seenTo}, Count: known - in}},
 		})
 	}
-	if sent == 0 {
+	for _, source := range sortedKeys(b.counting) {
+		for _, gap := range b.metricGaps(source) {
+			found = append(found, Finding{
+				Severity: SeverityMedium, From: Time{gap.from}, To: Time{gap.to}, Values: gap.values(),
+				Evidence: []Evidence{{Kind: "objects", Source: source, From: Time{gap.from}, To: Time{gap.to}, Count: max(gap.known, gap.found) - min(gap.known, gap.found)}},
+			})
+		}
+	}
+	if sent == 0 && len(b.counted) == 0 {
 		return nil, whyNoProbes
 	}
 	if len(found) > 0 && !b.settled() {

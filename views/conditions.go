@@ -1,6 +1,10 @@
 package views
 
-import "strings"
+import (
+	"strings"
+
+	"gapless/analysis"
+)
 
 // conditionSentence words one condition of a verdict.
 func conditionSentence(code string, v values) string {
@@ -56,6 +60,9 @@ func conditionSentence(code string, v values) string {
 	case "log-incomplete":
 		known, ok := v.count("known")
 		found, ok2 := v.count("found")
+		if metric := v.text("metric"); metric != "" && ok && ok2 {
+			return "The load balancer counted " + Count(known) + " " + metricWord(metric) + ", and log " + source + " has " + Count(found) + " of them" + metricVerdict(known, found) + "."
+		}
 		if ok && ok2 {
 			return "Log " + source + " is incomplete: " + Count(found) + " of " + Count(known) + " requests known to be in it were found."
 		}
@@ -113,4 +120,26 @@ func unknownWords(kind, code string, v values) string {
 		sentence += ": " + details
 	}
 	return sentence + "."
+}
+
+// metricWord names what a metric of the load balancer counts.
+func metricWord(metric string) string {
+	switch metric {
+	case analysis.MetricRequests:
+		return "requests to targets"
+	case analysis.MetricBalancer5xx:
+		return "5xx answers of its own"
+	case analysis.MetricTarget5xx:
+		return "5xx answers of targets"
+	}
+	return "of " + metric
+}
+
+// metricVerdict says what it means that a log has fewer rows, or more, than the load
+// balancer counted.
+func metricVerdict(known, found int) string {
+	if found > known {
+		return ": more than there can be, so the two are not of the same requests"
+	}
+	return ": rows are missing"
 }

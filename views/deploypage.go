@@ -410,14 +410,15 @@ func evidenceRow(r *analysis.Report, c *analysis.Coverage) EvidenceRow {
 }
 
 // knownOf sums a source's completeness over nodes; only rows over all phases, where
-// there are such, so that nothing is counted twice.
+// there are such, so that nothing is counted twice. What the load balancer counted
+// by itself is another count, of all requests.
 func knownOf(r *analysis.Report, source string) (known, found int, ok bool) {
 	whole := false
 	for _, row := range r.Completeness {
 		whole = whole || row.Source == source && row.Phase == ""
 	}
 	for _, row := range r.Completeness {
-		if row.Source == source && (!whole || row.Phase == "") {
+		if row.Source == source && row.Phase != analysis.WholeMinutes && (!whole || row.Phase == "") {
 			known, found, ok = known+row.Known, found+row.Found, true
 		}
 	}

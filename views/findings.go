@@ -153,7 +153,11 @@ func failOpen(v values) (sentence, remedy string) {
 	if n, ok := v.number("seconds"); ok {
 		sentence += " for " + Seconds(n)
 	}
-	sentence += ", and the load balancer sent requests all the same"
+	if v.text("counted_by") != "" {
+		sentence = "The load balancer itself counted requests that it sent although no target of " + group + " was healthy"
+	} else {
+		sentence += ", and the load balancer sent requests all the same"
+	}
 	if n, ok := v.count("requests"); ok {
 		sentence += " (" + Count(n) + ")"
 	}
