@@ -19,6 +19,7 @@ import (
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
 	"gapless/collectors/applog"
+	"gapless/collectors/cloudwatch"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -120,6 +121,7 @@ type serviceConfig struct {
 	configSHA256    string // of the file it came from
 	requestIDHeader string // that probes send and applications log; empty: X-Request-Id
 	accessLogs      []accesslog.Config
+	metrics         []cloudwatch.Config
 	states          []targethealth.Config
 	appLogs         []applog.Config
 	probes          []probe.Config

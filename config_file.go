@@ -64,6 +64,20 @@ type accessLogFile struct {
 	Counts   *bool     `yaml:"counts,omitempty"`
 	Every    string    `yaml:"every,omitempty"`
 	Match    matchFile `yaml:"match,omitempty"`
+
+	CloudWatch *cloudWatchFile `yaml:"cloudwatch,omitempty"`
+}
+
+// cloudWatchFile asks for the load balancer's own counts beside its log.
+type cloudWatchFile struct {
+	Name         string `yaml:"name,omitempty"`
+	LoadBalancer string `yaml:"load_balancer,omitempty"`
+	TargetGroup  string `yaml:"target_group,omitempty"`
+	Region       string `yaml:"region,omitempty"`
+	Profile      string `yaml:"profile,omitempty"`
+	Role         string `yaml:"role,omitempty"`
+	Endpoint     string `yaml:"endpoint,omitempty"`
+	Every        string `yaml:"every,omitempty"`
 }
 
 type matchFile struct {

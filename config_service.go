@@ -152,7 +152,7 @@ func (c *checker) loadBalancers(path string, files []loadBalancerFile, s *servic
 		for j := range file.AccessLogs {
 			logAt := fmt.Sprintf("%s.access_logs[%d]", at, j)
 			log := c.accessLog(logAt, &file.AccessLogs[j], s, sources)
-			balancer.AccessLogs = append(balancer.AccessLogs, analysis.AccessLog{Name: log.Name, Kind: log.Kind, Counts: j == counting})
+			balancer.AccessLogs = append(balancer.AccessLogs, analysis.AccessLog{Name: log.Name, Kind: log.Kind, Counts: j == counting, Metrics: log.Metrics})
 		}
 		for j := range file.TargetGroups {
 			groupAt := fmt.Sprintf("%s.target_groups[%d]", at, j)

@@ -31,7 +31,7 @@ func (c *checker) accessLog(path string, file *accessLogFile, s *serviceConfig, 
 		Every: c.duration(path+".every", file.Every, defaultLogEvery, 100*time.Millisecond), Settle: s.Window.Settle,
 		Match: accesslog.Match{LoadBalancer: file.Match.LoadBalancer, TargetGroup: file.Match.TargetGroup, Host: file.Match.Host},
 	})
-	return analysis.AccessLog{Name: file.Name, Kind: kind}
+	return analysis.AccessLog{Name: file.Name, Kind: kind, Metrics: c.cloudWatch(path+".cloudwatch", file, kind, s, sources)}
 }
 
 func (c *checker) targetGroup(path, balancer string, file *targetGroupFile, s *serviceConfig, sources namesSeen) analysis.TargetGroup {

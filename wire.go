@@ -46,6 +46,7 @@ func newWatch(ctx context.Context, s *serviceConfig, db *store.DB, log *slog.Log
 		func() error { return w.addProbes(s, names, db) },
 		func() error { return w.addRecords(s, names, db) },
 		func() error { return w.addAccessLogs(ctx, s, names, db) },
+		func() error { return w.addMetrics(ctx, s, db) },
 	} {
 		if err := add(); err != nil {
 			return nil, fmt.Errorf("service %s: %w", s.Name, err)

@@ -7,6 +7,7 @@ import (
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
 	"gapless/collectors/applog"
+	"gapless/collectors/cloudwatch"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -86,6 +87,18 @@ func (w *watch) addAccessLogs(ctx context.Context, s *serviceConfig, names *anal
 			return reader.Collect(ctx, from, to, func(done, total int, _ int64) { progress(done, total) })
 		}
 		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: collect})
+	}
+	return nil
+}
+
+func (w *watch) addMetrics(ctx context.Context, s *serviceConfig, db *store.DB) error {
+	for _, cfg := range s.metrics {
+		cfg.Now, cfg.Log = db.Now, w.log
+		reader, err := cloudwatch.New(ctx, cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }
