@@ -1,0 +1,150 @@
+package evidence
+
+import (
+	"gapless/analysis"
+)
+
+// serviceRecord is the configuration as far as judging needs it, which has neither
+// addresses of sources nor secrets. Types without durations are as in analysis.
+type serviceRecord struct {
+	Name          string                `json:"name"`
+	Window        windowSettings        `json:"window"`
+	Targets       []analysis.TargetName `json:"targets"`
+	LoadBalancers []loadBalancer        `json:"load_balancers"`
+	AppLogs       []analysis.AppLog     `json:"app_logs"`
+	Probes        []probeSettings       `json:"probes"`
+	Traffic       analysis.TrafficRules `json:"traffic"`
+	Routes        []analysis.Route      `json:"routes"`
+}
+
+type windowSettings struct {
+	Baseline float64 `json:"baseline_s"`
+	Tail     float64 `json:"tail_s"`
+	Settle   float64 `json:"settle_s"`
+	Max      float64 `json:"max_s"`
+}
+
+type loadBalancer struct {
+	Name         string               `json:"name"`
+	AccessLogs   []analysis.AccessLog `json:"access_logs"`
+	TargetGroups []targetGroup        `json:"target_groups"`
+}
+
+type targetGroup struct {
+	Name   string        `json:"name"`
+	Health healthCheck   `json:"health_check"`
+	States []stateSource `json:"states"`
+}
+
+type healthCheck struct {
+	Interval  float64 `json:"interval_s"`
+	Timeout   float64 `json:"timeout_s"`
+	Unhealthy int     `json:"unhealthy"`
+	Healthy   int     `json:"healthy"`
+	Path      string  `json:"path"`
+}
+
+type stateSource struct {
+	Name  string  `json:"name"`
+	Kind  string  `json:"kind"`
+	Every float64 `json:"every_s"`
+}
+
+type probeSettings struct {
+	Name           string         `json:"name"`
+	Class          analysis.Class `json:"class"`
+	Every          float64        `json:"every_s"`
+	Timeout        float64        `json:"timeout_s"`
+	NewConnections bool           `json:"new_connections"`
+}
+
+func serviceOf(s *analysis.Service) (serviceRecord, error) {
+	return serviceRecord{
+		Name: s.Name,
+		Window: windowSettings{
+			secondsOf(s.Window.Baseline), secondsOf(s.Window.Tail), secondsOf(s.Window.Settle), secondsOf(s.Window.Max),
+		},
+		Targets: s.Targets,
+		LoadBalancers: each(s.LoadBalancers, func(b analysis.LoadBalancer) loadBalancer {
+			return loadBalancer{b.Name, b.AccessLogs, each(b.TargetGroups, func(g analysis.TargetGroup) targetGroup {
+				return targetGroup{g.Name, healthOf(g.Health), each(g.States, func(x analysis.StateSource) stateSource {
+					return stateSource{x.Name, x.Kind, secondsOf(x.Every)}
+				})}
+			})}
+		}),
+		AppLogs: s.AppLogs,
+		Probes: each(s.Probes, func(p analysis.Probe) probeSettings {
+			return probeSettings{p.Name, p.Class, secondsOf(p.Every), secondsOf(p.Timeout), p.NewConnections}
+		}),
+		Traffic: s.Traffic, Routes: s.Routes,
+	}, nil
+}
+
+func (r serviceRecord) service(*lineReader) (analysis.Service, error) {
+	return analysis.Service{
+		Name: r.Name,
+		Window: analysis.WindowSettings{
+			Baseline: fromSeconds(r.Window.Baseline), Tail: fromSeconds(r.Window.Tail),
+			Settle: fromSeconds(r.Window.Settle), Max: fromSeconds(r.Window.Max),
+		},
+		Targets: r.Targets,
+		LoadBalancers: each(r.LoadBalancers, func(b loadBalancer) analysis.LoadBalancer {
+			return analysis.LoadBalancer{Name: b.Name, AccessLogs: b.AccessLogs, TargetGroups: each(b.TargetGroups, func(g targetGroup) analysis.TargetGroup {
+				return analysis.TargetGroup{Name: g.Name, Health: g.Health.settings(), States: each(g.States, func(x stateSource) analysis.StateSource {
+					return analysis.StateSource{Name: x.Name, Kind: x.Kind, Every: fromSeconds(x.Every)}
+				})}
+			})}
+		}),
+		AppLogs: r.AppLogs,
+		Probes: each(r.Probes, func(p probeSettings) analysis.Probe {
+			return analysis.Probe{Name: p.Name, Class: p.Class, Every: fromSeconds(p.Every), Timeout: fromSeconds(p.Timeout), NewConnections: p.NewConnections}
+		}),
+		Traffic: r.Traffic, Routes: r.Routes,
+	}, nil
+}
+
+func healthOf(h analysis.HealthCheck) healthCheck {
+	return healthCheck{secondsOf(h.Interval), secondsOf(h.Timeout), h.Unhealthy, h.Healthy, h.Path}
+}
+
+func (h healthCheck) settings() analysis.HealthCheck {
+	return analysis.HealthCheck{
+		Interval: fromSeconds(h.Interval), Timeout: fromSeconds(h.Timeout), Unhealthy: h.Unhealthy, Healthy: h.Healthy, Path: h.Path,
+	}
+}
+
+type groupRecord struct {
+	LoadBalancer        string      `json:"load_balancer"`
+	TargetGroup         string      `json:"target_group"`
+	ARN                 string      `json:"arn"`
+	At                  moment      `json:"at"`
+	Health              healthCheck `json:"health_check"`
+	DeregistrationDelay float64     `json:"deregistration_delay_s"`
+	rawBytes
+}
+
+func groupOf(g *analysis.GroupSettings) (groupRecord, error) {
+	return groupRecord{
+		LoadBalancer: g.LoadBalancer, TargetGroup: g.TargetGroup, ARN: g.ARN, At: moment{g.At},
+		Health: healthOf(g.Health), DeregistrationDelay: secondsOf(g.DeregistrationDelay),
+	}, nil
+}
+
+func (r groupRecord) group(*lineReader) (analysis.GroupSettings, error) {
+	return analysis.GroupSettings{
+		LoadBalancer: r.LoadBalancer, TargetGroup: r.TargetGroup, ARN: r.ARN, At: r.At.Time,
+		Health: r.Health.settings(), DeregistrationDelay: fromSeconds(r.DeregistrationDelay),
+	}, nil
+}
+
+// each keeps nil apart from empty.
+func each[A, B any](all []A, do func(A) B) []B {
+	if all == nil {
+		return nil
+	}
+	made := make([]B, len(all))
+	for i := range all {
+		made[i] = do(all[i])
+	}
+	return made
+}
