@@ -256,8 +256,11 @@ func (r *reader) open(f *zip.File) (io.Reader, error) {
 	if f.Method == zip.Store {
 		return raw, nil
 	}
-	return flate.NewReader(bufio.NewReaderSize(raw, 1<<16)), nil
+	return flate.NewReader(bufio.NewReaderSize(raw, buffered(int64(min(f.CompressedSize64, maxFile))))), nil
 }
+
+// buffered is the size of a buffer for so many bytes.
+func buffered(size int64) int { return int(min(max(size, 512), 1<<16)) }
 
 // readMember checks a member against the manifest while its records are read.
 func (r *reader) readMember(i int) {
@@ -286,7 +289,11 @@ func (r *reader) readMember(i int) {
 	}
 	content, crc := newMeter(said.Size), crc32.NewIEEE()
 	text := io.TeeReader(unpacked, io.MultiWriter(content, crc))
-	if err := r.parse(i, text); err != nil {
+	switch err := r.parse(i, text); {
+	case errors.Is(err, errTooMuch):
+		r.problem(said.Name, "its content is larger than the %d bytes that the manifest says", said.Size)
+		return
+	case err != nil:
 		r.problem(said.Name, "%v", err)
 		return
 	}
@@ -319,7 +326,7 @@ func (r *reader) parse(i int, text io.Reader) (err error) {
 		return fmt.Errorf("%d records do not fit into %d bytes", *said.Records, said.Size)
 	}
 	lines := &lineReader{
-		r: bufio.NewReaderSize(text, 1<<16), again: newLineWriter(io.Discard), strings: map[string]string{},
+		r: bufio.NewReaderSize(text, buffered(said.Size)), again: newLineWriter(io.Discard), strings: map[string]string{},
 		records: *said.Records, knownLeft: &r.known,
 	}
 	if err := members[i].read(lines, &r.bundle.Observations); err != nil {
