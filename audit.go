@@ -15,6 +15,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/store"
+	"gapless/store/evidence"
 	"gapless/views"
 )
 
@@ -64,6 +65,9 @@ func (c *auditCommand) run(ctx context.Context, p *program) (int, error) {
 		return exitFailed, err
 	}
 	report := judge{cfg.sha256}.judge(observations)
+	if report.Provenance.InputsSHA256, err = evidence.InputsSHA256(observations); err != nil {
+		return exitFailed, fmt.Errorf("hash the evidence: %w", err)
+	}
 	if err := c.write(ctx, p, observations, &report, cfg.zone); err != nil {
 		return exitFailed, err
 	}

@@ -2,20 +2,41 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
 	"gapless/analysis"
 )
 
-// client tells a server about deploys over its HTTP API, for `gapless deploy` and
-// for the demo's deploys alike.
+// serverFlags say which server a command talks to.
+type serverFlags struct {
+	Server    string `placeholder:"URL" help:"The server; else GAPLESS_URL, else http://127.0.0.1:8080."`
+	TokenFile string `placeholder:"FILE" help:"A file with the server's token; else GAPLESS_TOKEN."`
+}
+
+// client finds the server and the token.
+func (s *serverFlags) client(p *program) (*client, error) {
+	token := p.env("GAPLESS_TOKEN")
+	if s.TokenFile != "" {
+		body, err := os.ReadFile(s.TokenFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the token: %w", err)
+		}
+		token = strings.TrimSpace(string(body))
+	}
+	return newClient(cmp.Or(s.Server, p.env("GAPLESS_URL"), "http://"+defaultListen), token)
+}
+
+// client talks to a server over its HTTP API, for commands and for the demo's
+// deploys alike.
 type client struct {
 	server string // URL without a path's end
 	token  string // empty: none is sent
@@ -52,27 +73,59 @@ func (c *client) tell(ctx context.Context, event analysis.StepEvent) error {
 		return fmt.Errorf("prepare the request: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
+	response, err := c.send(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)); err != nil {
+		return fmt.Errorf("read the server's answer: %w", err)
+	}
+	return nil
+}
+
+// get asks for something of a deploy's: "report", "bundle". Whoever gets an answer
+// closes its body.
+func (c *client) get(ctx context.Context, deploy, what string) (*http.Response, error) {
+	address := c.server + "/api/v1/deploys/" + url.PathEscape(deploy) + "/" + what
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, fmt.Errorf("prepare the request: %w", err)
+	}
+	return c.send(request)
+}
+
+// send returns the answer where it is a success, else a *refusal or why there is none.
+func (c *client) send(request *http.Request) (*http.Response, error) {
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return fmt.Errorf("reach the server: %w", err)
+		return nil, fmt.Errorf("reach the server: %w", err)
+	}
+	if response.StatusCode/100 == 2 {
+		return response, nil
 	}
 	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<16))
 	if err != nil {
-		return fmt.Errorf("read the server's answer: %w", err)
+		return nil, fmt.Errorf("read the server's answer: %w", err)
 	}
-	if response.StatusCode/100 != 2 {
-		return refusal(address, response, answer)
-	}
-	return nil
+	return nil, refusalOf(request.URL.String(), response, body)
 }
 
-// refusal words an answer that is not a success, from its problem document
+// refusal is an answer that is not a success.
+type refusal struct {
+	status int
+	text   string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// refusalOf words an answer that is not a success, from its problem document
 // (RFC 9457) where it is one.
-func refusal(address string, response *http.Response, body []byte) error {
+func refusalOf(address string, response *http.Response, body []byte) *refusal {
 	var problem struct{ Title, Detail string }
 	_ = json.Unmarshal(body, &problem) // not one: only the status is left to say
 	detail := problem.Detail
@@ -85,5 +138,5 @@ func refusal(address string, response *http.Response, body []byte) error {
 	if detail != "" {
 		detail = ": " + detail
 	}
-	return fmt.Errorf("%s answered %s%s", address, response.Status, detail)
+	return &refusal{response.StatusCode, fmt.Sprintf("%s answered %s%s", address, response.Status, detail)}
 }

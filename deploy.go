@@ -1,11 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"gapless/analysis"
@@ -20,11 +17,10 @@ type deployCommand struct {
 
 // deployServer says whom to tell, and how the three commands share it.
 type deployServer struct {
-	Server    string `placeholder:"URL" help:"The server; else GAPLESS_URL, else http://127.0.0.1:8080."`
-	TokenFile string `placeholder:"FILE" help:"A file with the server's token; else GAPLESS_TOKEN."`
-	Service   string `required:"" placeholder:"NAME" help:"The service, as the server's configuration names it."`
-	At        string `placeholder:"TIME" help:"When it happened, RFC 3339; now if left out."`
-	Source    string `default:"cli" help:"Who says so."`
+	serverFlags
+	Service string `required:"" placeholder:"NAME" help:"The service, as the server's configuration names it."`
+	At      string `placeholder:"TIME" help:"When it happened, RFC 3339; now if left out."`
+	Source  string `default:"cli" help:"Who says so."`
 }
 
 type deployStart struct {
@@ -123,17 +119,8 @@ func (s *deployServer) at() (time.Time, error) {
 	return at.UTC().Truncate(time.Microsecond), nil
 }
 
-// tell finds the server and the token and sends the event.
 func (s *deployServer) tell(ctx context.Context, p *program, event analysis.StepEvent) error {
-	token := p.env("GAPLESS_TOKEN")
-	if s.TokenFile != "" {
-		body, err := os.ReadFile(s.TokenFile)
-		if err != nil {
-			return fmt.Errorf("read the token: %w", err)
-		}
-		token = strings.TrimSpace(string(body))
-	}
-	c, err := newClient(cmp.Or(s.Server, p.env("GAPLESS_URL"), "http://"+defaultListen), token)
+	c, err := s.client(p)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ type commandLine struct {
 	Audit   auditCommand   `cmd:"" help:"Collect one window from the configured sources, judge it and print the report; no server."`
 	Parse   parseCommand   `cmd:"" help:"Show how each line of an access log is understood."`
 	Deploy  deployCommand  `cmd:"" help:"Tell a server about a deploy: start, step, finish."`
+	Gate    gateCommand    `cmd:"" help:"Wait for the verdict on a deploy, print it, and end with its status."`
+	Bundle  bundleCommand  `cmd:"" help:"Seal a deploy's raw evidence and its report in one zip."`
+	Verify  verifyCommand  `cmd:"" help:"Recompute a bundle's report from its raw records and compare."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

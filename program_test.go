@@ -40,7 +40,7 @@ func TestUsageErrorsExit3(t *testing.T) {
 		says string
 	}{
 		"nothing":                {nil, "expected one of"},
-		"unknown command":        {[]string{"gate", "--deploy", "x"}, "unexpected argument gate"},
+		"unknown command":        {[]string{"divine", "--deploy", "x"}, "unexpected argument divine"},
 		"unknown flag":           {[]string{"serve", "--lissen", "x"}, "--lissen"},
 		"missing flag":           {[]string{"audit", "--service", "a"}, "--config"},
 		"unknown format":         {[]string{"audit", "-c", config, "--service", "a", "--format", "pdf"}, "pdf"},

@@ -10,6 +10,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/store"
+	"gapless/store/evidence"
 )
 
 // sealer judges the deploys whose windows have settled and keeps what it found as
@@ -81,8 +82,12 @@ func saveRevision(ctx context.Context, db *store.DB, o analysis.Observations, ju
 		return nil, fmt.Errorf("read the latest revision: %w", err)
 	}
 	o.Revision = latest.Number + 1
+	o.At = o.At.Truncate(time.Microsecond) // as the store keeps it
 	o.SealedAt = o.At
 	report := judge(o)
+	if report.Provenance.InputsSHA256, err = evidence.InputsSHA256(o); err != nil {
+		return nil, fmt.Errorf("hash the evidence: %w", err)
+	}
 	if latest.Number > 0 {
 		var before analysis.Report
 		if err := json.Unmarshal(latest.Report, &before); err != nil {

@@ -116,6 +116,7 @@ func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger
 	c.web, err = web.New(web.Config{
 		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password,
 		Collect: c.collect, Log: log, Judge: c.judge, Now: db.Now,
+		Bundle: bundler{db: db, judge: c.roster.judge}.write,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("prepare the pages: %w", err)
@@ -145,11 +146,11 @@ func (c *console) collect(ctx context.Context, service string, from, to time.Tim
 	return w.collect(ctx, from, to, progress)
 }
 
-// judge judges for pages and API. A window that was sealed more than once also says
-// what its latest revision changed.
+// judge judges for pages and API. A sealed window also says what its revision was
+// made from, and what it changed.
 func (c *console) judge(o analysis.Observations) analysis.Report {
 	report := c.roster.judge(o)
-	if o.SealedAt.IsZero() || o.Revision < 2 {
+	if o.SealedAt.IsZero() {
 		return report
 	}
 	revision, err := c.db.LatestRevision(context.Background(), o.Deploy.ID)
@@ -161,6 +162,7 @@ func (c *console) judge(o analysis.Observations) analysis.Report {
 		c.log.Error("read the latest revision", "deploy", o.Deploy.ID, "error", err)
 		return report
 	}
+	report.Provenance.InputsSHA256 = sealed.Provenance.InputsSHA256
 	report.Provenance.Previous, report.Provenance.Changes = sealed.Provenance.Previous, sealed.Provenance.Changes
 	return report
 }

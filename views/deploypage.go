@@ -18,6 +18,7 @@ type DeployPage struct {
 	// StreamURL is where the live region gets its updates; empty once nothing will change.
 	StreamURL string
 	ReportURL string // the same report as JSON
+	BundleURL string // evidence and report in one zip
 	Part      *PartView
 	path      string // of the page's address; empty where no server answers
 	query     string // of it: a part of the window, or the span
@@ -145,6 +146,9 @@ func (p *DeployPage) address(r *analysis.Report) {
 		suffix = "?" + p.query
 	}
 	p.ReportURL = "/api/v1" + p.path + "/report" + suffix
+	if p.ID != "" {
+		p.BundleURL = "/api/v1" + p.path + "/bundle" // of the whole window, always
+	}
 	if r.Window.State != analysis.WindowSealed {
 		p.StreamURL = p.path + "/stream" + suffix
 	}
@@ -508,7 +512,7 @@ func provenance(r *analysis.Report, zone *time.Location) []Fact {
 
 // offline takes out what only a server can answer.
 func offline(page DeployPage) DeployPage {
-	page.StreamURL, page.ReportURL, page.path = "", "", ""
+	page.StreamURL, page.ReportURL, page.BundleURL, page.path = "", "", "", ""
 	if page.Part != nil {
 		part := *page.Part
 		part.WholeURL, page.Part = "", &part

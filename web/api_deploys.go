@@ -20,6 +20,7 @@ type deployJSON struct {
 		Page   string `json:"page"`
 		Report string `json:"report"`
 		Events string `json:"events"`
+		Bundle string `json:"bundle"`
 	} `json:"links"`
 }
 
@@ -96,6 +97,7 @@ func deployOf(d analysis.Deploy) deployJSON {
 	}}
 	id := url.PathEscape(d.ID)
 	told.Links.Page, told.Links.Report, told.Links.Events = "/deploys/"+id, "/api/v1/deploys/"+id+"/report", "/api/v1/deploys/"+id+"/events"
+	told.Links.Bundle = "/api/v1/deploys/" + id + "/bundle"
 	return told
 }
 

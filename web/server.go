@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -33,8 +34,10 @@ type Config struct {
 	// how far it is. Nil: there are no retrospectives.
 	Collect func(ctx context.Context, service string, from, to time.Time, progress func(stage string, done, total int)) error
 	Judge   func(analysis.Observations) analysis.Report
-	Log     *slog.Logger
-	Now     func() time.Time // nil is time.Now
+	// Bundle writes a deploy's evidence bundle. Nil: there are none.
+	Bundle func(ctx context.Context, deploy string, w io.Writer) error
+	Log    *slog.Logger
+	Now    func() time.Time // nil is time.Now
 }
 
 // Server answers the console's requests.
@@ -43,6 +46,7 @@ type Server struct {
 	echo     *echo.Echo
 	metrics  *metrics
 	readings *readings
+	bundling chan struct{} // holds a value while a bundle is being made
 	pace     pace
 
 	// done is closed by Close; streams and readings end with it.
@@ -71,7 +75,7 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{cfg: cfg, echo: echo.New(), readings: newReadings(), pace: pace{judge: 500 * time.Millisecond, list: time.Second, heartbeat: 15 * time.Second}}
+	s := &Server{cfg: cfg, echo: echo.New(), readings: newReadings(), bundling: make(chan struct{}, 1), pace: pace{judge: 500 * time.Millisecond, list: time.Second, heartbeat: 15 * time.Second}}
 	s.done, s.closeDone = context.WithCancel(context.Background())
 	s.metrics = newMetrics(cfg.Store, cfg.Version)
 	s.echo.HideBanner, s.echo.HidePort = true, true
@@ -105,6 +109,7 @@ func (s *Server) routes() {
 	e.POST("/api/v1/deploys/:id/steps", s.apiSteps)
 	e.GET("/api/v1/deploys/:id/report", s.apiReport)
 	e.GET("/api/v1/deploys/:id/events", s.apiEvents)
+	e.GET("/api/v1/deploys/:id/bundle", s.apiBundle)
 	e.GET("/openapi.json", s.openAPI)
 
 	e.GET("/metrics", echo.WrapHandler(s.metrics.handler()))

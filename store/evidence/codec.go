@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -145,13 +146,14 @@ func lineOf[T, R any](w *lineWriter, v *T, of func(*T) (R, error)) ([]byte, erro
 	if err != nil || !bytes.Contains(line, replaced) {
 		return line, err
 	}
-	raw := rawStrings(reflect.ValueOf(&record).Elem())
+	fields := reflect.ValueOf(&record).Elem()
+	raw := rawStrings(fields)
 	if len(raw) == 0 {
 		return line, nil
 	}
-	field := reflect.ValueOf(&record).Elem().FieldByName("Bytes")
+	field := fields.FieldByName("Bytes")
 	if !field.IsValid() {
-		return nil, errors.New("a name or a setting in it is not UTF-8")
+		return nil, errors.New("it has a string that is not UTF-8")
 	}
 	field.Set(reflect.ValueOf(raw))
 	return w.encode(&record)
@@ -160,10 +162,10 @@ func lineOf[T, R any](w *lineWriter, v *T, of func(*T) (R, error)) ([]byte, erro
 // replaced is what the encoder writes for a byte that is not UTF-8.
 var replaced = []byte(`\ufffd`)
 
-// rawStrings are the fields whose strings are not UTF-8, by their names.
+// rawStrings are the strings that are not UTF-8, by their places in the record.
 func rawStrings(record reflect.Value) map[string][]byte {
 	raw := map[string][]byte{}
-	eachString(record, func(name string, s reflect.Value) {
+	eachString(record, "", func(name string, s reflect.Value) {
 		if !utf8.ValidString(s.String()) {
 			raw[name] = []byte(s.String())
 		}
@@ -171,28 +173,42 @@ func rawStrings(record reflect.Value) map[string][]byte {
 	return raw
 }
 
-// setRaw puts the bytes of a record's fields back.
+// setRaw puts the bytes of a record's strings back.
 func setRaw(record reflect.Value, raw map[string][]byte) {
-	eachString(record, func(name string, s reflect.Value) {
+	eachString(record, "", func(name string, s reflect.Value) {
 		if b, ok := raw[name]; ok {
 			s.SetString(string(b))
 		}
 	})
 }
 
-func eachString(record reflect.Value, do func(name string, s reflect.Value)) {
-	for i := range record.NumField() {
-		field, v := record.Type().Field(i), record.Field(i)
-		if field.Anonymous {
-			eachString(v, do)
-			continue
+// eachString visits every string of a record. Its name is its place, such as
+// targets[1].name.
+func eachString(v reflect.Value, name string, do func(name string, s reflect.Value)) {
+	switch v.Kind() {
+	case reflect.String:
+		do(name, v)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachString(v.Elem(), name, do)
 		}
-		if v.Kind() == reflect.Pointer && !v.IsNil() {
-			v = v.Elem()
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachString(v.Index(i), name+"["+strconv.Itoa(i)+"]", do)
 		}
-		if v.Kind() == reflect.String {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			do(name, v)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			field := v.Type().Field(i)
+			key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			switch {
+			case field.Type == reflect.TypeFor[time.Time](): // of a moment
+			case field.Anonymous:
+				eachString(v.Field(i), name, do)
+			case name == "":
+				eachString(v.Field(i), key, do)
+			default:
+				eachString(v.Field(i), name+"."+key, do)
+			}
 		}
 	}
 }

@@ -76,6 +76,8 @@ var members = []member{
 	lines("steps.ndjson", stepOf, stepRecord.step, func(o *analysis.Observations) *[]analysis.Step { return &o.Steps }),
 	lines("groups.ndjson", groupOf, groupRecord.group, func(o *analysis.Observations) *[]analysis.GroupSettings { return &o.Groups }),
 	lines("states.ndjson", stateOf, stateRecord.state, func(o *analysis.Observations) *[]analysis.StateSample { return &o.States }),
+	lines("checks.ndjson", checkOf, checkRecord.check, func(o *analysis.Observations) *[]analysis.HealthCheckResult { return &o.Checks }),
+	lines("metrics.ndjson", metricOf, metricRecord.metric, func(o *analysis.Observations) *[]analysis.MetricSum { return &o.Metrics }),
 	lines("runs.ndjson", runOf, runRecord.run, func(o *analysis.Observations) *[]analysis.Run { return &o.Runs }),
 	lines("objects.ndjson", objectOf, objectRecord.object, func(o *analysis.Observations) *[]analysis.Object { return &o.Objects }),
 	lines("cells.ndjson", cellOf, cellRecord.cell, func(o *analysis.Observations) *[]analysis.Cell { return &o.Cells }),

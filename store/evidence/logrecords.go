@@ -43,6 +43,7 @@ func (k *cellKey) key(l *lineReader) analysis.CellKey {
 type cellRecord struct {
 	cellKey
 	Count   int     `json:"count"`
+	Masked  int     `json:"masked"`
 	First   moment  `json:"first"`
 	Last    moment  `json:"last"`
 	Latency *sketch `json:"latency"`
@@ -51,12 +52,12 @@ type cellRecord struct {
 
 func cellOf(c *analysis.Cell) (cellRecord, error) {
 	latency, err := sketchOf(c.Latency)
-	return cellRecord{cellKey: keyOf(&c.CellKey), Count: c.Count, First: moment{c.First}, Last: moment{c.Last}, Latency: latency}, err
+	return cellRecord{cellKey: keyOf(&c.CellKey), Count: c.Count, Masked: c.Masked, First: moment{c.First}, Last: moment{c.Last}, Latency: latency}, err
 }
 
 func (r cellRecord) cell(l *lineReader) (analysis.Cell, error) {
 	latency, err := r.Latency.histogram()
-	return analysis.Cell{CellKey: r.key(l), Count: r.Count, First: r.First.Time, Last: r.Last.Time, Latency: latency}, err
+	return analysis.Cell{CellKey: r.key(l), Count: r.Count, Masked: r.Masked, First: r.First.Time, Last: r.Last.Time, Latency: latency}, err
 }
 
 // sketch is a histogram of microseconds: its exact maximum, and pairs of a bucket's
@@ -133,19 +134,21 @@ func (s *sketch) histogram() (*analysis.Histogram, error) {
 
 type requestRecord struct {
 	cellKey
-	Start       moment  `json:"start"`
-	End         moment  `json:"end"`
-	Duration    float64 `json:"duration_ms"`
-	Method      string  `json:"method"`
-	URL         string  `json:"url"`
-	Client      string  `json:"client"`
-	UserAgent   string  `json:"user_agent"`
-	ID          *string `json:"id"` // where it is a known probe request
-	Connected   bool    `json:"connected"`
-	WebSocket   bool    `json:"websocket"`
-	ErrorReason *string `json:"error_reason"`
-	Object      string  `json:"object"`
-	Line        int     `json:"line"`
+	Start       moment   `json:"start"`
+	End         moment   `json:"end"`
+	Duration    float64  `json:"duration_ms"`
+	Method      string   `json:"method"`
+	URL         string   `json:"url"`
+	Client      string   `json:"client"`
+	UserAgent   string   `json:"user_agent"`
+	ID          *string  `json:"id"` // where it is a known probe request
+	Connected   bool     `json:"connected"`
+	WebSocket   bool     `json:"websocket"`
+	ErrorReason *string  `json:"error_reason"`
+	Attempts    *int     `json:"attempts"`
+	FailedOn    []string `json:"failed_on"`
+	Object      string   `json:"object"`
+	Line        int      `json:"line"`
 	rawBytes
 }
 
@@ -153,7 +156,7 @@ func requestOf(q *analysis.Request) (requestRecord, error) {
 	r := requestRecord{
 		cellKey: keyOf(&q.CellKey), Start: moment{q.Start}, End: moment{q.End}, Duration: milliseconds(q.Duration),
 		Method: q.Method, URL: q.URL, Client: q.Client, UserAgent: q.UserAgent, Connected: q.Connected, WebSocket: q.WebSocket,
-		ErrorReason: optional(&q.ErrorReason), Object: q.Object, Line: q.Line,
+		ErrorReason: optional(&q.ErrorReason), Attempts: optional(&q.Attempts), FailedOn: q.FailedOn, Object: q.Object, Line: q.Line,
 	}
 	if q.ProbeRun == "" && q.ProbeSeq == 0 {
 		return r, nil
@@ -167,7 +170,7 @@ func (r requestRecord) request(l *lineReader) (analysis.Request, error) {
 	q := analysis.Request{
 		CellKey: r.key(l), Start: r.Start.Time, End: r.End.Time, Duration: fromMilliseconds(r.Duration),
 		Method: l.name(r.Method), URL: r.URL, Client: r.Client, UserAgent: l.name(r.UserAgent), Connected: r.Connected, WebSocket: r.WebSocket,
-		ErrorReason: l.names(r.ErrorReason), Object: l.name(r.Object), Line: r.Line,
+		ErrorReason: l.names(r.ErrorReason), Attempts: value(r.Attempts), FailedOn: each(r.FailedOn, l.name), Object: l.name(r.Object), Line: r.Line,
 	}
 	if r.ID == nil {
 		return q, nil

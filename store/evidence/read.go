@@ -99,6 +99,9 @@ func (r *reader) read() {
 	for i := range r.bundle.Manifest.Members {
 		r.readMember(i)
 	}
+	if len(r.problems) == 0 && r.bundle.Manifest.Deploy != shownID(&r.bundle.Observations) {
+		r.problem(manifestName, "it names another deploy than %s has", members[0].name)
+	}
 	r.checkLayout()
 	if !intact && len(r.problems) == 0 {
 		r.problem("", "the bytes are not those that the seal at the file's end was made of")

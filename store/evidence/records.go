@@ -14,8 +14,9 @@ type window struct {
 	revision               int
 }
 
-// windowOf leaves Observations.Change out: it counts what one database went through,
-// and is no evidence.
+// windowOf leaves out what is no evidence: Observations.Change, which counts what one
+// database went through, and Part, which says what a reader asked for. A bundle is
+// always of the whole window.
 func windowOf(o *analysis.Observations) window {
 	return window{o.From, o.To, o.At, o.SealedAt, o.Revision}
 }
@@ -116,6 +117,50 @@ func (r stateRecord) state(l *lineReader) (analysis.StateSample, error) {
 	}, nil
 }
 
+type checkRecord struct {
+	At          moment  `json:"at"`
+	Latency     float64 `json:"latency_ms"`
+	Target      string  `json:"target"`
+	TargetGroup string  `json:"target_group"`
+	Node        *string `json:"node"`
+	Pass        bool    `json:"pass"`
+	Status      *int    `json:"status"`
+	Reason      *string `json:"reason"`
+	Source      string  `json:"source"`
+	rawBytes
+}
+
+func checkOf(c *analysis.HealthCheckResult) (checkRecord, error) {
+	return checkRecord{
+		At: moment{c.At}, Latency: milliseconds(c.Latency), Target: c.Target, TargetGroup: c.TargetGroup, Node: optional(&c.Node),
+		Pass: c.Pass, Status: optional(&c.Status), Reason: optional(&c.Reason), Source: c.Source,
+	}, nil
+}
+
+func (r checkRecord) check(l *lineReader) (analysis.HealthCheckResult, error) {
+	return analysis.HealthCheckResult{
+		Source: l.name(r.Source), Node: l.names(r.Node), TargetGroup: l.name(r.TargetGroup), Target: l.name(r.Target), At: r.At.Time,
+		Latency: fromMilliseconds(r.Latency), Pass: r.Pass, Status: value(r.Status), Reason: l.names(r.Reason),
+	}, nil
+}
+
+type metricRecord struct {
+	Source string  `json:"source"`
+	Metric string  `json:"metric"`
+	At     moment  `json:"at"`
+	Period float64 `json:"period_s"`
+	Sum    float64 `json:"sum"`
+	rawBytes
+}
+
+func metricOf(m *analysis.MetricSum) (metricRecord, error) {
+	return metricRecord{Source: m.Source, Metric: m.Metric, At: moment{m.At}, Period: secondsOf(m.Period), Sum: m.Sum}, nil
+}
+
+func (r metricRecord) metric(l *lineReader) (analysis.MetricSum, error) {
+	return analysis.MetricSum{Source: l.name(r.Source), Metric: l.name(r.Metric), At: r.At.Time, Period: fromSeconds(r.Period), Sum: r.Sum}, nil
+}
+
 type runRecord struct {
 	Source string  `json:"source"`
 	Kind   string  `json:"kind"`
@@ -154,20 +199,21 @@ type objectRecord struct {
 	Unmatched  int     `json:"unmatched"`
 	Partial    bool    `json:"partial"`
 	Error      *string `json:"error"`
+	Arrived    moment  `json:"arrived"`
 	rawBytes
 }
 
 func objectOf(o *analysis.Object) (objectRecord, error) {
 	return objectRecord{
 		Source: o.Source, Node: optional(&o.Node), Key: o.Key, From: moment{o.From}, To: moment{o.To}, Lines: o.Lines,
-		Understood: o.Understood, SetAside: o.SetAside, Unmatched: o.Unmatched, Partial: o.Partial, Error: optional(&o.Error),
+		Understood: o.Understood, SetAside: o.SetAside, Unmatched: o.Unmatched, Partial: o.Partial, Error: optional(&o.Error), Arrived: moment{o.Arrived},
 	}, nil
 }
 
 func (r objectRecord) object(l *lineReader) (analysis.Object, error) {
 	return analysis.Object{
 		Source: l.name(r.Source), Node: l.names(r.Node), Key: l.name(r.Key), From: r.From.Time, To: r.To.Time, Lines: r.Lines,
-		Understood: r.Understood, SetAside: r.SetAside, Unmatched: r.Unmatched, Partial: r.Partial, Error: value(r.Error),
+		Understood: r.Understood, SetAside: r.SetAside, Unmatched: r.Unmatched, Partial: r.Partial, Error: value(r.Error), Arrived: r.Arrived.Time,
 	}, nil
 }
 

@@ -15,6 +15,7 @@ type serviceRecord struct {
 	Probes        []probeSettings       `json:"probes"`
 	Traffic       analysis.TrafficRules `json:"traffic"`
 	Routes        []analysis.Route      `json:"routes"`
+	rawBytes
 }
 
 type windowSettings struct {

@@ -12,6 +12,7 @@ import (
 	"hash"
 	"io"
 	"regexp"
+	"strings"
 
 	"github.com/klauspost/compress/flate"
 
@@ -74,7 +75,7 @@ func Write(w io.Writer, o analysis.Observations, v Versions, report func(inputsS
 			return "", fmt.Errorf("write %s: %w", m.name, err)
 		}
 	}
-	manifest := Manifest{Bundle: Format, Deploy: o.Deploy.ID, Inputs: inputsOf(z.done)}
+	manifest := Manifest{Bundle: Format, Deploy: shownID(&o), Inputs: inputsOf(z.done)}
 	reported, err := report(manifest.Inputs)
 	if err != nil {
 		return "", err
@@ -91,6 +92,9 @@ func Write(w io.Writer, o analysis.Observations, v Versions, report func(inputsS
 	}
 	return z.seal(manifest)
 }
+
+// shownID is the deploy's id as JSON can show it.
+func shownID(o *analysis.Observations) string { return strings.ToValidUTF8(o.Deploy.ID, "\ufffd") }
 
 // document is a small member, indented for people.
 func document(v any) ([]byte, error) {
@@ -147,6 +151,7 @@ func (m *meter) sha256() string { return hex.EncodeToString(m.sum.Sum(nil)) }
 // header is what the zip says of a member when it begins.
 func header(name string) *zip.FileHeader {
 	h := &zip.FileHeader{Name: name, Method: zip.Deflate}
+	h.ModifiedDate = 1<<5 | 1 //nolint:staticcheck // 1980-01-01, the first there is; Modified would add a time to it
 	if name == manifestName {
 		h.Method = zip.Store
 	}
