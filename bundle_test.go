@@ -33,7 +33,7 @@ func TestBundleAndVerify(t *testing.T) {
 	if status, _, stderr := runProgram(t, nil, "bundle", "--db", db, "--deploy", "d-1", "-o", second); status != exitOK {
 		t.Fatalf("bundle again: exit %d, %s", status, stderr)
 	}
-	if !bytes.Equal(contents(t, first), contents(t, second)) {
+	if !bytes.Equal(fileContents(t, first), fileContents(t, second)) {
 		t.Error("two bundles of the same evidence differ")
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".gapless-*")); len(left) > 0 {
@@ -66,7 +66,7 @@ func TestBundleAndVerify(t *testing.T) {
 	if z.Observations.Service.LoadBalancers[0].TargetGroups[0].Health.Timeout != 300*time.Millisecond {
 		t.Errorf("service: %+v", z.Observations.Service)
 	}
-	if body := contents(t, first); bytes.Contains(body, []byte(filepath.Dir(db))) {
+	if body := fileContents(t, first); bytes.Contains(body, []byte(filepath.Dir(db))) {
 		t.Error("a path of this machine is in the bundle")
 	}
 }
@@ -79,7 +79,7 @@ func TestVerifyFindsEveryAlteration(t *testing.T) {
 	if status, _, stderr := runProgram(t, nil, "bundle", "--db", db, "--deploy", "d-1", "-o", file); status != exitOK {
 		t.Fatal(stderr)
 	}
-	whole := contents(t, file)
+	whole := fileContents(t, file)
 	spans := memberSpans(t, whole)
 	random := rand.New(rand.NewPCG(3, 4))
 	named := 0
@@ -337,7 +337,7 @@ func auditedDatabase(t *testing.T) (db string, report map[string]any) {
 	return db, report
 }
 
-func contents(t *testing.T, path string) []byte {
+func fileContents(t *testing.T, path string) []byte {
 	t.Helper()
 	body, err := os.ReadFile(path)
 	if err != nil {
@@ -348,7 +348,7 @@ func contents(t *testing.T, path string) []byte {
 
 func bundleOf(t *testing.T, path string) *evidence.Bundle {
 	t.Helper()
-	body := contents(t, path)
+	body := fileContents(t, path)
 	bundle, problems := evidence.Read(bytes.NewReader(body), int64(len(body)))
 	if len(problems) > 0 {
 		t.Fatal(problems)

@@ -73,6 +73,7 @@ var members = []member{
 		func(o *analysis.Observations) analysis.Service { return o.Service },
 		func(o *analysis.Observations, s analysis.Service) { o.Service = s }),
 	lines("neighbors.ndjson", deployOf, deployRecord.deploy, func(o *analysis.Observations) *[]analysis.Deploy { return &o.Neighbors }),
+	lines("claims.ndjson", claimOf, claimRecord.claim, func(o *analysis.Observations) *[]analysis.TypedClaim { return &o.Claims }),
 	lines("steps.ndjson", stepOf, stepRecord.step, func(o *analysis.Observations) *[]analysis.Step { return &o.Steps }),
 	lines("groups.ndjson", groupOf, groupRecord.group, func(o *analysis.Observations) *[]analysis.GroupSettings { return &o.Groups }),
 	lines("states.ndjson", stateOf, stateRecord.state, func(o *analysis.Observations) *[]analysis.StateSample { return &o.States }),

@@ -74,6 +74,35 @@ func (r deployRecord) deploy(*lineReader) (analysis.Deploy, error) {
 	}, nil
 }
 
+type claimRecord struct {
+	ID           string          `json:"id"`
+	Service      string          `json:"service"`
+	Deploy       *string         `json:"deploy"`
+	About        analysis.Class  `json:"about"`
+	Caused       bool            `json:"caused"`
+	Basis        *analysis.Class `json:"basis"`
+	Text         string          `json:"text"`
+	From         moment          `json:"from"`
+	To           moment          `json:"to"`
+	By           *string         `json:"by"`
+	RegisteredAt moment          `json:"registered_at"`
+	rawBytes
+}
+
+func claimOf(c *analysis.TypedClaim) (claimRecord, error) {
+	return claimRecord{
+		ID: c.ID, Service: c.Service, Deploy: optional(&c.Deploy), About: c.About, Caused: c.Caused, Basis: optional(&c.Basis),
+		Text: c.Text, From: moment{c.From}, To: moment{c.To}, By: optional(&c.By), RegisteredAt: moment{c.RegisteredAt},
+	}, nil
+}
+
+func (r claimRecord) claim(*lineReader) (analysis.TypedClaim, error) {
+	return analysis.TypedClaim{
+		ID: r.ID, Service: r.Service, Deploy: value(r.Deploy), About: r.About, Caused: r.Caused, Basis: value(r.Basis),
+		Text: r.Text, From: r.From.Time, To: r.To.Time, By: value(r.By), RegisteredAt: r.RegisteredAt.Time,
+	}, nil
+}
+
 type stepRecord struct {
 	Deploy   string            `json:"deploy"`
 	Kind     analysis.StepKind `json:"kind"`
