@@ -202,6 +202,12 @@ func (d *download) connect() error {
 		return fmt.Errorf("get s3://%s/%s: %w", d.bucket.name, d.object.key, err)
 	}
 	d.body = reply.Body
+	if d.at > 0 && !strings.HasPrefix(aws.ToString(reply.ContentRange), fmt.Sprintf("bytes %d-", d.at)) {
+		// The store does not know ranges and sent the whole object again.
+		if _, err := io.CopyN(io.Discard, d.body, d.at); err != nil {
+			return fmt.Errorf("get s3://%s/%s: skip to byte %d: %w", d.bucket.name, d.object.key, d.at, err)
+		}
+	}
 	return nil
 }
 
