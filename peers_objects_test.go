@@ -34,7 +34,10 @@ func TestPeerManyObjects(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := s3.NewFromConfig(sdk, func(o *s3.Options) { o.BaseEndpoint, o.UsePathStyle = &endpoint, true })
+	client := s3.NewFromConfig(sdk, func(o *s3.Options) {
+		o.BaseEndpoint, o.UsePathStyle = &endpoint, true
+		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	})
 	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("many")}); err != nil {
 		t.Fatal(err)
 	}

@@ -155,9 +155,16 @@ func (r *Reader) pass(ctx context.Context, from, to, newFrom time.Time, progress
 		progress(0, len(todo), 0)
 	}
 	for _, each := range todo {
+		if work.Err() != nil { // one failed, or ctx ended: the rest need not be tried
+			break
+		}
 		group.Go(func() error { return total.object(work, each) })
 	}
-	if err := group.Wait(); err != nil { // the store failed, or ctx ended
+	err = group.Wait()
+	if err == nil {
+		err = ctx.Err() // it may have ended between two objects
+	}
+	if err != nil { // the store failed, or ctx ended
 		return r.failed(ctx, newFrom, to, time.Time{}, err)
 	}
 	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to, At: r.cfg.Now(), Rows: total.rows}

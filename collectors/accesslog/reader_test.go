@@ -251,6 +251,29 @@ func TestStoreFailureEndsThePass(t *testing.T) {
 	}
 }
 
+// A pass that is told to stop leaves the objects that it has not begun, and no run:
+// neither a good one, which would cover them, nor a hole.
+func TestPassThatIsStopped(t *testing.T) {
+	root := t.TempDir()
+	for i := range 40 {
+		writeObject(t, root, objectKey("2026-10-14 02:25", fmt.Sprintf("%02d", i)), compress([]byte(logLine{}.String())))
+	}
+	sink := &memory{}
+	r := newReader(t, "file://"+root, sink, func(c *Config) { c.Parallel = 1 })
+	ctx, cancel := context.WithCancel(t.Context())
+	err := r.Collect(ctx, testFrom, testTo, func(done, _ int, _ int64) {
+		if done == 10 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || len(sink.objects) != 10 || len(sink.allRuns()) != 0 {
+		t.Errorf("%v, %d objects, runs %+v", err, len(sink.objects), sink.allRuns())
+	}
+	if err := r.Collect(t.Context(), testFrom, testTo, nil); err != nil || len(sink.objects) != 40 || sink.lastRun().Rows != 30 {
+		t.Errorf("afterwards: %v, %d objects, run %+v", err, len(sink.objects), sink.lastRun())
+	}
+}
+
 func TestS3(t *testing.T) {
 	server, put := s3Server(t, nil)
 	text := compress([]byte(logLine{}.String()))
