@@ -44,7 +44,7 @@ func (c *gateCommand) run(ctx context.Context, p *program) (int, error) {
 		ctx, cancel = context.WithTimeout(ctx, c.Wait)
 		defer cancel()
 	}
-	v, err := c.wait(ctx, server, p.stderr)
+	v, err := c.wait(ctx, server, gatePatience, p.stderr)
 	if err != nil {
 		return exitFailed, err
 	}
@@ -65,8 +65,9 @@ type gateVerdict struct {
 }
 
 // wait asks until the verdict is final, or disproved, or the time is up. It returns
-// an error where the server's last word is not a report.
-func (c *gateCommand) wait(ctx context.Context, server *client, progress io.Writer) (*gateVerdict, error) {
+// an error where the server's last word is not a report; one that says nothing useful
+// is asked again for as long as patience lasts.
+func (c *gateCommand) wait(ctx context.Context, server *client, patience time.Duration, progress io.Writer) (*gateVerdict, error) {
 	answered := time.Now()
 	var said analysis.WindowState
 	for pause := gateFirstPause; ; pause = min(pause*3/2, gateLastPause) {
@@ -83,7 +84,7 @@ func (c *gateCommand) wait(ctx context.Context, server *client, progress io.Writ
 			}
 		case errors.As(err, &refused) && refused.status/100 == 4 && refused.status != http.StatusTooManyRequests && refused.status != http.StatusRequestTimeout:
 			return nil, err // asking again would bring the same
-		case c.Wait == 0 || ctx.Err() != nil || time.Since(answered) > gatePatience:
+		case c.Wait == 0 || ctx.Err() != nil || time.Since(answered) > patience:
 			return nil, fmt.Errorf("no verdict on deploy %s: %w", c.Deploy, err)
 		}
 		select {
