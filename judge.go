@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -74,6 +75,7 @@ func changesBetween(before, after *analysis.Report) []string {
 		change(string(class)+" requests", was.Requests, is.Requests)
 		change(string(class)+" failures", was.Failures, is.Failures)
 	}
+	changes = append(changes, changedFigures(before, after)...)
 	was, is := findingCodes(before), findingCodes(after)
 	for _, code := range is {
 		if !slices.Contains(was, code) {
@@ -83,6 +85,27 @@ func changesBetween(before, after *analysis.Report) []string {
 	for _, code := range was {
 		if !slices.Contains(is, code) {
 			changes = append(changes, "finding "+code+": gone")
+		}
+	}
+	return changes
+}
+
+// changedFigures names the parts of a report whose figures differ, of those that the
+// other lines of [changesBetween] do not spell out.
+func changedFigures(before, after *analysis.Report) []string {
+	var changes []string
+	for _, part := range []struct {
+		name    string
+		was, is any
+	}{
+		{"steps", before.Steps, after.Steps}, {"phases", before.Phases, after.Phases}, {"targets", before.Targets, after.Targets},
+		{"failures", before.Failures, after.Failures}, {"attribution", before.Attribution, after.Attribution},
+		{"completeness", before.Completeness, after.Completeness}, {"detection", before.Detection, after.Detection},
+	} {
+		was, err := json.Marshal(part.was)
+		is, err2 := json.Marshal(part.is)
+		if err != nil || err2 != nil || !bytes.Equal(was, is) {
+			changes = append(changes, part.name+": other figures")
 		}
 	}
 	return changes

@@ -20,7 +20,7 @@ import (
 
 // serveCommand runs the console with its collectors until it is told to stop.
 type serveCommand struct {
-	Config string `short:"c" placeholder:"FILE" help:"The configuration; without it, a console that only takes what it is told."`
+	Config string `short:"c" placeholder:"FILE" help:"The configuration; without it, a console for the services that its database knows already."`
 	Listen string `placeholder:"ADDRESS" help:"Where to listen; else as configured, else 127.0.0.1:8080."`
 	DB     string `name:"db" placeholder:"FILE" help:"The database; else as configured, else gapless.db."`
 }

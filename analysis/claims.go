@@ -74,7 +74,7 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 		c.State, c.Reason = Disproved, ReasonCausedByDeploy
 	case causes[CauseVersion] > 0:
 		c.State, c.Reason = Disproved, ReasonCausedByVersion
-	case len(c.Required) == 0 || !b.measured(class) && !b.blindSource(c.Required):
+	case len(c.Required) == 0 || !b.measured(class) && whole(c.Required):
 		c.State, c.Reason = Untested, ReasonNotMeasured
 	case causes[CauseShared] > 0:
 		c.State, c.Reason = Inconclusive, ReasonShared
@@ -142,10 +142,6 @@ func (b *bench) wholeOver(source string, s Scope) string {
 
 func whole(required []Required) bool {
 	return !slices.ContainsFunc(required, func(r Required) bool { return !r.Complete })
-}
-
-func (b *bench) blindSource(required []Required) bool {
-	return slices.ContainsFunc(required, func(r Required) bool { return r.Why == "blind" || r.Why == "horizon" })
 }
 
 // incompleteReason is the gravest reason among the sources that are not whole.
@@ -220,9 +216,9 @@ func (b *bench) judgeEjected(c *Claim) {
 				continue
 			}
 			stops++
-			if sent, last := b.sentAfterStop(l, cycle); sent > 0 {
+			if sent, last := b.sentAfterStop(l, cycle); sent.all() > 0 {
 				c.State, c.Reason = Disproved, ReasonStoppedInUse
-				c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: Time{cycle.stop}, To: Time{last}, Count: sent})
+				c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: Time{cycle.stop}, To: Time{last}, Count: sent.all()})
 			} else {
 				switch b.outAtStop(l, cycle) {
 				case "yes":
@@ -254,7 +250,7 @@ func (b *bench) judgeEjected(c *Claim) {
 
 // sentAfterStop counts what the load balancer still sent to a target after it was
 // told to stop: requests that failed there, and those that it yet answered.
-func (b *bench) sentAfterStop(l *life, c cycle) (n int, last time.Time) {
+func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 	n, last = b.sentWhileDown(l, c)
 	until := earliest(c.ready, c.firstServed)
 	if until.IsZero() {
@@ -263,7 +259,7 @@ func (b *bench) sentAfterStop(l *life, c cycle) (n int, last time.Time) {
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
 		if cell.Target == l.name && cell.TargetStatus > 0 && b.counting[cell.Source] && !cell.First.Before(c.stop) && cell.First.Before(until) {
-			n += cell.Count
+			n.add(cell.Class, cell.Count)
 			last = latest(last, cell.Last)
 		}
 	}

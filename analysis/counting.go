@@ -60,10 +60,15 @@ func (b *bench) measured(class Class) bool {
 	return b.logRead()
 }
 
-// logRead reports whether any counting access log gave evidence for the window.
+// logRead reports whether any counting access log gave evidence for the window: it
+// brought an object; or it was read without one, and none was due, since no probe
+// of ours passed the load balancer either.
 func (b *bench) logRead() bool {
-	return slices.ContainsFunc(b.obs.Objects, func(o Object) bool { return b.counting[o.Source] && o.Error == "" }) ||
-		slices.ContainsFunc(b.obs.Runs, func(r Run) bool { return b.counting[r.Source] && r.Code == "" && r.Error == "" })
+	if slices.ContainsFunc(b.obs.Objects, func(o Object) bool { return b.counting[o.Source] && o.Error == "" }) {
+		return true
+	}
+	due := slices.ContainsFunc(b.obs.Probes, func(p ProbeRequest) bool { return p.Status > 0 && b.inWindow(p.Sent) })
+	return !due && slices.ContainsFunc(b.obs.Runs, func(r Run) bool { return b.counting[r.Source] && r.Code == "" && r.Error == "" })
 }
 
 // countTraffic fills the traffic of every phase and the totals. Probe requests and

@@ -108,7 +108,7 @@ func TestKilledTargetReturnsBeforeEjection(t *testing.T) {
 	s.phases(r, "baseline", "fault", "api-1 down", "api-1 back", "api-2 down", "api-2 back", "tail")
 	s.fired(r, "returned-before-eject", "returned-before-eject", "single-target", "single-target")
 	f := r.Findings[0]
-	if f.Values["down_s"] != 8.0 || f.Values["needed_s"] != 10.0 || f.Values["failed"].(int) == 0 {
+	if f.Values["down_s"] != 8.0 || f.Values["needed_s"] != 10.0 || f.Values["failed"].(perClass)[ClassUser] == 0 {
 		t.Errorf("values %v", f.Values)
 	}
 	for _, target := range r.Targets {
@@ -201,6 +201,19 @@ func TestNoDataIsNotGoodNews(t *testing.T) {
 		if r.Totals[ClassUser] != nil {
 			t.Errorf("users counted: %+v", r.Totals[ClassUser])
 		}
+	})
+	t.Run("the log folder is empty though probes passed the balancer", func(t *testing.T) {
+		s := newScene(t)
+		s.prepare()
+		s.obs.Cells, s.obs.Requests, s.obs.Objects, s.obs.Known = nil, nil, nil, nil
+		r := Judge(s.obs)
+		s.claim(r, ClaimNoUserFailureCaused, Inconclusive, ReasonIncomplete)
+		if r.Totals[ClassUser] != nil {
+			t.Errorf("users counted: %+v", r.Totals[ClassUser])
+		}
+		s.obs.Probes = nil // a quiet night: no request, no object
+		r = Judge(s.obs)
+		s.claim(r, ClaimNoUserFailureCaused, Untested, ReasonNobodyThere)
 	})
 	t.Run("a failed listing that a later one made good", func(t *testing.T) {
 		s := newScene(t)

@@ -7,7 +7,7 @@ import "time"
 func drainWaitTooShort(b *bench) ([]Finding, string) {
 	return b.drainRule(func(l *life, c cycle, mark time.Time) *Finding {
 		sent, last := b.sentWhileDown(l, c)
-		if sent == 0 {
+		if sent.all() == 0 {
 			return nil
 		}
 		values := map[string]any{"wait_s": seconds(c.stop.Sub(mark)), "sent_after_stop": sent, "predicted_from_s": nil, "predicted_to_s": nil}

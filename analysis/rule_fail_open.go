@@ -22,20 +22,20 @@ func failOpen(b *bench) ([]Finding, string) {
 		return nil, whyNoAccessLog
 	}
 	for _, g := range b.allOut() {
-		requests := 0
+		requests := perClass{}
 		for i := range b.obs.Cells {
 			c := &b.obs.Cells[i]
 			if b.counting[c.Source] && c.Target != "" && b.byName[c.Target].group == g.group && !c.First.Before(g.from) && c.Last.Before(g.to) {
-				requests += c.Count
+				requests.add(c.Class, c.Count)
 			}
 		}
-		if requests == 0 {
+		if requests.all() == 0 {
 			continue
 		}
 		found = append(found, Finding{
 			Severity: SeverityHigh, From: Time{g.from}, To: Time{g.to},
 			Values:   map[string]any{"target_group": g.group, "seconds": seconds(g.to.Sub(g.from)), "requests": requests},
-			Evidence: []Evidence{{Kind: "states", Source: g.source, From: Time{g.from}, To: Time{g.to}, Count: requests}},
+			Evidence: []Evidence{{Kind: "states", Source: g.source, From: Time{g.from}, To: Time{g.to}, Count: requests.all()}},
 		})
 	}
 	return found, ""

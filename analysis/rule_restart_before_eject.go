@@ -18,10 +18,10 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 			stops++
 			sent, last := b.sentWhileDown(l, c)
 			user, probe := b.failedAround(l, c, ClassUser), b.failedAround(l, c, ClassProbe)
-			if sent > 0 || b.wouldHaveSeen(l, c) {
+			if sent.all() > 0 || b.wouldHaveSeen(l, c) {
 				seen++
 			}
-			if sent == 0 && user == 0 && probe == 0 {
+			if sent.all() == 0 && user == 0 && probe == 0 {
 				continue
 			}
 			mark := earliest(c.marked, c.deregistered)
@@ -39,7 +39,7 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 			until := latest(last, c.ready, c.stop)
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.stop}, To: Time{until}, Values: values,
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.stop}, To: Time{until}, Count: sent}},
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.stop}, To: Time{until}, Count: sent.all()}},
 			})
 		}
 	}

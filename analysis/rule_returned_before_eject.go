@@ -31,22 +31,21 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 			}
 			values := map[string]any{
 				"down_s": seconds(c.ready.Sub(c.killed)), "needed_s": nil, "interval_s": nil, "unhealthy": nil,
-				"requests": 0, "failed": 0, "served_by_others": 0,
 			}
 			if h.Known() {
 				values["needed_s"] = seconds(time.Duration(h.Unhealthy-1) * h.Interval)
 				values["interval_s"], values["unhealthy"] = seconds(h.Interval), h.Unhealthy
 			}
-			requests, failed, others := 0, 0, 0
+			requests, failed, others := perClass{}, perClass{}, perClass{}
 			for _, w := range b.failureWindows(l, c) {
-				if w.Traffic == ClassProbe || w.Traffic == ClassUser && !b.byProber(ClassProbe) {
-					requests, failed, others = requests+w.Requests, failed+w.Failed, others+w.ServedByOthers
-				}
+				requests.add(w.Traffic, w.Requests)
+				failed.add(w.Traffic, w.Failed)
+				others.add(w.Traffic, w.ServedByOthers)
 			}
 			values["requests"], values["failed"], values["served_by_others"] = requests, failed, others
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.killed}, To: Time{c.firstServed}, Values: values,
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.killed}, To: Time{c.firstServed}, Count: failed}},
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.killed}, To: Time{c.firstServed}, Count: failed.all()}},
 			})
 		}
 	}

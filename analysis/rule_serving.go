@@ -70,22 +70,22 @@ func drainingTargetServed(b *bench) ([]Finding, string) {
 			if until.IsZero() {
 				until = b.to
 			}
-			n := 0
+			n := perClass{}
 			var last time.Time
 			for i := range b.obs.Cells {
 				cell := &b.obs.Cells[i]
 				if cell.Target == l.name && b.counting[cell.Source] && !cell.First.Before(c.deregistered) && cell.First.Before(until) {
-					n += cell.Count
+					n.add(cell.Class, cell.Count)
 					last = latest(last, cell.Last)
 				}
 			}
-			if n == 0 {
+			if n.all() == 0 {
 				continue
 			}
 			found = append(found, Finding{
 				Severity: SeverityMedium, Target: new(l.name), From: Time{c.deregistered}, To: Time{last},
 				Values:   map[string]any{"requests": n, "after_s": seconds(last.Sub(c.deregistered))},
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.deregistered}, To: Time{last}, Count: n}},
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.deregistered}, To: Time{last}, Count: n.all()}},
 			})
 		}
 	}

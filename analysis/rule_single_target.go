@@ -21,16 +21,12 @@ func singleTarget(b *bench) ([]Finding, string) {
 		if s.To.Before(b.started) {
 			continue
 		}
-		requests := 0
+		requests := perClass{} // at least so many: a span within one second holds no whole cell
 		for i := range b.obs.Cells {
 			c := &b.obs.Cells[i]
 			if b.counting[c.Source] && c.Target == s.Target && c.TargetStatus > 0 && !c.First.Before(s.From.Time) && c.Last.Before(s.To.Time) {
-				requests += c.Count
+				requests.add(c.Class, c.Count)
 			}
-		}
-		var served *int // at least so many; a span within one second holds no whole cell
-		if requests > 0 {
-			served = &requests
 		}
 		others := []string{}
 		for _, l := range b.lives {
@@ -40,8 +36,8 @@ func singleTarget(b *bench) ([]Finding, string) {
 		}
 		found = append(found, Finding{
 			Severity: SeverityInfo, Target: new(s.Target), From: s.From, To: s.To,
-			Values:   map[string]any{"seconds": s.Seconds, "requests": orNil(served), "others": others},
-			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: requests}},
+			Values:   map[string]any{"seconds": s.Seconds, "requests": requests, "others": others},
+			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: requests.all()}},
 		})
 	}
 	return found, ""

@@ -293,7 +293,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 	}
 	sent, lastSent := b.sentWhileDown(l, c)
 	end := earliest(c.ready, c.firstServed)
-	if sent > 0 && h.Known() && !end.IsZero() && end.Sub(lastSent) < h.Interval {
+	if sent.all() > 0 && h.Known() && !end.IsZero() && end.Sub(lastSent) < h.Interval {
 		no = append(no, "failures-shared-to-the-end")
 	}
 	for _, w := range r.FailureWindows {
@@ -307,7 +307,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 		no = append(no, "state-never-changed")
 	}
 	quiet := c.stop.Sub(c.lastServed)
-	if sent == 0 && !c.lastServed.IsZero() && b.wouldHaveSeen(l, c) && (quiet > 0 && h.Known() && quiet >= h.Interval/2 || out) {
+	if sent.all() == 0 && !c.lastServed.IsZero() && b.wouldHaveSeen(l, c) && (quiet > 0 && h.Known() && quiet >= h.Interval/2 || out) {
 		yes = append(yes, "nothing-sent-before-stop")
 	}
 	if out {
@@ -328,7 +328,8 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 
 // sentWhileDown counts the requests that the access logs say were sent to the
 // target from its stop until it was ready again, of every class.
-func (b *bench) sentWhileDown(l *life, c cycle) (n int, last time.Time) {
+func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
+	n = perClass{}
 	until := earliest(c.ready, c.firstServed)
 	if until.IsZero() {
 		until = b.to
@@ -336,7 +337,7 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n int, last time.Time) {
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
 		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && !r.moment().Before(c.stop) && r.moment().Before(until) {
-			n++
+			n.add(r.Class, 1)
 			last = latest(last, r.End)
 		}
 	}

@@ -22,6 +22,24 @@ const (
 // Classes lists every traffic class in display order.
 var Classes = []Class{ClassUser, ClassProbe, ClassHealth, ClassTool}
 
+// perClass counts requests by whose they were. A sum over classes says only whether
+// there was any; it is never shown.
+type perClass map[Class]int
+
+func (n perClass) add(class Class, more int) {
+	if more != 0 {
+		n[class] += more
+	}
+}
+
+func (n perClass) all() int {
+	sum := 0
+	for _, each := range n {
+		sum += each
+	}
+	return sum
+}
+
 // Outcome says how one request ended.
 type Outcome string
 

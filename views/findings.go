@@ -36,8 +36,8 @@ func findingWords(f *analysis.Finding, v values) (sentence, remedy string) {
 func restartBeforeEject(target string, v values) (sentence, remedy string) {
 	var b strings.Builder
 	b.WriteString(target + " was stopped while the load balancer still sent to it")
-	if n, ok := v.count("sent_after_stop"); ok && n > 0 {
-		b.WriteString(": " + plural(n, "request", "requests") + " went to it after the stop")
+	if sent := v.classes("sent_after_stop"); sent != "" {
+		b.WriteString(": " + sent + " went to it after the stop")
 	}
 	b.WriteString(".")
 	b.WriteString(lost(v))
@@ -98,12 +98,14 @@ func returnedBeforeEject(target string, v values) (sentence, remedy string) {
 		b.WriteString(" could take")
 	}
 	b.WriteString(".")
-	n, ok := v.count("requests")
-	failed, ok2 := v.count("failed")
-	others, ok3 := v.count("served_by_others")
-	if ok && ok2 {
-		b.WriteString(" Of " + plural(n, "request", "requests") + " in that window " + Count(failed) + " failed")
-		if ok3 {
+	for _, class := range []analysis.Class{analysis.ClassUser, analysis.ClassProbe} {
+		n, _ := v.class("requests", class)
+		failed, ok := v.class("failed", class)
+		if !ok {
+			continue
+		}
+		b.WriteString(" Of " + requests(n, class) + " meanwhile " + Count(failed) + " failed")
+		if others, ok := v.class("served_by_others", class); ok {
 			b.WriteString(" and " + Count(others) + " were served by the others")
 		}
 		b.WriteString(".")
@@ -160,6 +162,8 @@ func failOpen(v values) (sentence, remedy string) {
 	}
 	if n, ok := v.count("requests"); ok {
 		sentence += " (" + Count(n) + ")"
+	} else if sent := v.classes("requests"); sent != "" {
+		sentence += " (" + sent + ")"
 	}
 	return sentence + ".", "Find out why no target passes its health check. Until then the load balancer's states say nothing about who can serve."
 }
@@ -173,8 +177,8 @@ func singleTarget(target string, v values) (sentence, remedy string) {
 	if n, ok := v.number("seconds"); ok {
 		sentence += " for " + Seconds(n)
 	}
-	if n, ok := v.count("requests"); ok {
-		sentence += " and served at least " + plural(n, "request", "requests")
+	if served := v.classes("requests"); served != "" {
+		sentence += " and served at least " + served
 	}
 	sentence += "."
 	if names := v.list("others"); len(names) > 0 {

@@ -29,8 +29,8 @@ func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 		return sentence + ".", "See whether the load balancer really sends to it: a state alone does not prove that."
 	case "draining-target-served":
 		sentence = target + " served"
-		if n, ok := v.count("requests"); ok {
-			sentence += " " + plural(n, "request", "requests")
+		if served := v.classes("requests"); served != "" {
+			sentence += " " + served
 		}
 		sentence += " after it was deregistered"
 		if n, ok := v.number("after_s"); ok {
@@ -84,8 +84,8 @@ func drainWaitTooShort(target string, v values) (sentence, remedy string) {
 	if n, ok := v.number("wait_s"); ok {
 		sentence += ": " + Seconds(n)
 	}
-	if n, ok := v.count("sent_after_stop"); ok && n > 0 {
-		sentence += ", and " + plural(n, "request", "requests") + " went to it after the stop"
+	if sent := v.classes("sent_after_stop"); sent != "" {
+		sentence += ", and " + sent + " went to it after the stop"
 	}
 	sentence += "."
 	from, ok := v.number("predicted_from_s")

@@ -149,7 +149,7 @@ func DeploysLive(page DeploysPage) templ.Component {
 		ctx = templ.InitializeContext(ctx)
 		ctx = templ.ClearChildren(ctx)
 		if len(page.Deploys) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<section class=\"card blank\"><h2>No deploy is known yet</h2><p>Tell gapless about one from the pipeline, or read one that is over.</p><pre><code>gapless deploy start --service NAME --id ID</code></pre><p><a href=\"/retrospectives/new\">New retrospective</a></p></section>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<section class=\"card blank\"><h2>No deploy is known yet</h2><p>Services are named in the configuration. Tell gapless about a deploy from the pipeline, or read one that is over.</p><pre><code>gapless deploy start --service NAME</code></pre><p><a href=\"/retrospectives/new\">New retrospective</a></p></section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1537,7 +1537,7 @@ func Error(page ErrorPage) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 132, "</code>; the log has more under this id.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 132, "</code></p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

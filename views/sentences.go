@@ -114,6 +114,9 @@ func disproved(r *analysis.Report, users, probes *analysis.Total) string {
 func userFailures(users *analysis.Total) string { return failures(users, analysis.ClassUser) }
 
 func failures(t *analysis.Total, class analysis.Class) string {
+	if t.Requests == 0 {
+		return "no " + classWords[class].one + " was seen"
+	}
 	if t.Failures == 0 {
 		return "none of " + requests(t.Requests, class) + " failed"
 	}

@@ -110,17 +110,17 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 		values map[string]any
 		want   string
 	}{
-		{"restart-before-eject", map[string]any{"marked_at": at, "wait_s": 12.5, "predicted_from_s": 30, "predicted_to_s": 65, "failed_user": 3, "failed_probe": 1, "sent_after_stop": 7},
-			"api-1 was stopped while the load balancer still sent to it: 7 requests went to it after the stop. 3 user requests and 1 probe request failed. It was marked 12.5 s before the stop; by the health-check settings ejection takes 30–65 s."},
+		{"restart-before-eject", map[string]any{"marked_at": at, "wait_s": 12.5, "predicted_from_s": 30, "predicted_to_s": 65, "failed_user": 3, "failed_probe": 1, "sent_after_stop": map[string]any{"user": 4, "probe": 2, "health": 1}},
+			"api-1 was stopped while the load balancer still sent to it: 4 user requests, 2 probe requests and 1 health sample went to it after the stop. 3 user requests and 1 probe request failed. It was marked 12.5 s before the stop; by the health-check settings ejection takes 30–65 s."},
 		{"restart-before-eject", map[string]any{"marked_at": nil, "wait_s": nil, "failed_user": 0, "failed_probe": 2},
 			"api-1 was stopped while the load balancer still sent to it. 0 user requests and 2 probe requests failed. Nothing is known to have taken it out of rotation first."},
-		{"returned-before-eject", map[string]any{"down_s": 26.4, "needed_s": 30, "interval_s": 30, "unhealthy": 2, "requests": 130, "failed": 64, "served_by_others": 66},
-			"api-1 died and came back after 26.4 s, before the load balancer could take it out: 30 s is the least that 2 failed checks, one every 30 s, could take. Of 130 requests in that window 64 failed and 66 were served by the others."},
+		{"returned-before-eject", map[string]any{"down_s": 26.4, "needed_s": 30, "interval_s": 30, "unhealthy": 2, "requests": map[string]any{"user": 130}, "failed": map[string]any{"user": 64}, "served_by_others": map[string]any{"user": 66}},
+			"api-1 died and came back after 26.4 s, before the load balancer could take it out: 30 s is the least that 2 failed checks, one every 30 s, could take. Of 130 user requests meanwhile 64 failed and 66 were served by the others."},
 		{"reported-before-return", map[string]any{"late_s": 22.6}, "Success was reported 22.6 s before api-1 served its first request. A deploy started then could have left no target."},
 		{"reported-before-return", map[string]any{"late_s": nil}, "Success was reported before api-1 served a request; none has been seen since."},
 		{"back-to-back-deploy", map[string]any{"previous": "811", "gap_s": 3, "not_serving": []string{"api-2"}}, "This deploy began before deploy 811 had all of its targets serving, 3 s after that one was reported done. Not yet serving: api-2."},
 		{"fail-open", map[string]any{"target_group": "api", "seconds": 40, "requests": 1200}, "Every target of target group api was unhealthy for 40 s, and the load balancer sent requests all the same (1,200)."},
-		{"single-target", map[string]any{"seconds": 149, "requests": 2204, "others": []any{"api-2"}}, "Only api-1 was in rotation for 149 s and served at least 2,204 requests. Out meanwhile: api-2."},
+		{"single-target", map[string]any{"seconds": 149, "requests": map[string]any{"user": 2204}, "others": []any{"api-2"}}, "Only api-1 was in rotation for 149 s and served at least 2,204 user requests. Out meanwhile: api-2."},
 		{"query-failed", map[string]any{"source": "elbv2", "code": "throttled", "error": "Rate exceeded", "count": 4}, "4 queries to elbv2 failed (throttled). That is not the same as finding nothing. The last error: Rate exceeded"},
 		{"not-invented-yet", map[string]any{"requests": 1200, "why": "odd"}, "Finding not-invented-yet: requests 1,200, why odd."},
 	}

@@ -59,6 +59,40 @@ func (v values) count(key string) (int, bool) {
 	return int(n), ok
 }
 
+// classes words counts per class, "7 user requests and 3 probe requests"; empty where
+// there are none.
+func (v values) classes(key string) string {
+	r := reflect.ValueOf(v.get(key))
+	if r.Kind() != reflect.Map {
+		return ""
+	}
+	counts := values{}
+	for _, k := range r.MapKeys() {
+		counts[k.String()] = r.MapIndex(k).Interface()
+	}
+	var parts []string
+	for _, class := range analysis.Classes {
+		if n, ok := counts.count(string(class)); ok && n > 0 {
+			parts = append(parts, requests(n, class))
+		}
+	}
+	return list(parts)
+}
+
+// class is the count of one class, ok where it was counted.
+func (v values) class(key string, class analysis.Class) (int, bool) {
+	r := reflect.ValueOf(v.get(key))
+	if r.Kind() != reflect.Map {
+		return 0, false
+	}
+	for _, k := range r.MapKeys() {
+		if k.String() == string(class) {
+			return values{"n": r.MapIndex(k).Interface()}.count("n")
+		}
+	}
+	return 0, false
+}
+
 func (v values) text(key string) string {
 	r := reflect.ValueOf(v.get(key))
 	if r.IsValid() && r.Kind() == reflect.String {
