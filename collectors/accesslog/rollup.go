@@ -25,7 +25,7 @@ const (
 	setAsideBytes = 16 << 20
 
 	// looseCells bounds the cells that are kept ready for adding.
-	looseCells = 2048
+	looseCells = 512
 
 	routesKept = 1 << 15 // paths whose route is remembered
 	textsKept  = 1 << 12 // texts of requests that are shared
