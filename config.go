@@ -49,8 +49,10 @@ const (
 	defaultMax       = 2 * time.Hour
 	defaultPoll      = 5 * time.Second
 	defaultLogEvery  = 30 * time.Second
-	defaultProbe     = time.Second
-	defaultTimeout   = 5 * time.Second
+
+	defaultFollowEvery = 5 * time.Second
+	defaultProbe       = time.Second
+	defaultTimeout     = 5 * time.Second
 )
 
 // environment looks up a variable; empty where it is not set.

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/accesslog"
 )
 
 // Kinds that this version reads, and kinds whose names are kept for later ones.
 var (
-	accessLogKinds         = []string{"alb", "alb-health", "alb-conn"}
-	accessLogKindsReserved = []string{"nginx", "nginx-json", "haproxy", "counts"}
+	accessLogKinds         = accesslog.Formats
+	accessLogKindsReserved = []string{"counts"}
 	stateKinds             = []string{"elbv2", "file"}
 	stateKindsReserved     = []string{"ncp", "haproxy"}
 	appLogKinds            = []string{"file"}

@@ -24,14 +24,34 @@ import (
 func (c *checker) accessLog(path string, file *accessLogFile, s *serviceConfig, sources namesSeen) analysis.AccessLog {
 	c.name(path+".name", file.Name, "source", sources)
 	kind := c.oneOf(path+".kind", file.Kind, "", accessLogKinds, accessLogKindsReserved)
-	c.only(path, kind, "nginx", "format", file.Format, "zone", file.Zone)
+	if kind != accesslog.KindNginx {
+		c.only(path, kind, accesslog.KindNginx, "format", file.Format)
+	} else if err := accesslog.CheckFormat(file.Format); err != nil {
+		c.wrong(path+".format", "%v; allowed: combined, main, or the text of a log_format", err)
+	}
+	proxy := accesslog.Follows(kind)
+	if !proxy {
+		c.only(path, kind, "nginx, nginx-json, haproxy", "zone", file.Zone)
+	} else {
+		c.only(path, kind, "alb", "region", file.Region, "profile", file.Profile, "role", file.Role, "endpoint", file.Endpoint)
+	}
 	s.accessLogs = append(s.accessLogs, accesslog.Config{
-		Service: s.Name, Source: file.Name, Kind: kind, URL: c.location(path+".url", file.URL, true),
+		Service: s.Name, Source: file.Name, Kind: kind, URL: c.location(path+".url", file.URL, !proxy),
+		Format: file.Format, Zone: c.zone(path+".zone", file.Zone),
 		Region: file.Region, Profile: file.Profile, Role: file.Role, Endpoint: c.endpoint(path+".endpoint", file.Endpoint),
-		Every: c.duration(path+".every", file.Every, defaultLogEvery, 100*time.Millisecond), Settle: s.Window.Settle,
+		Every: c.duration(path+".every", file.Every, logEvery(proxy), 100*time.Millisecond), Settle: s.Window.Settle,
 		Match: accesslog.Match{LoadBalancer: file.Match.LoadBalancer, TargetGroup: file.Match.TargetGroup, Host: file.Match.Host},
 	})
 	return analysis.AccessLog{Name: file.Name, Kind: kind, Metrics: c.cloudWatch(path+".cloudwatch", file, kind, s, sources)}
+}
+
+// logEvery is how often a log is looked at: a file on this machine more often than
+// a bucket, to which objects come every five minutes.
+func logEvery(file bool) time.Duration {
+	if file {
+		return defaultFollowEvery
+	}
+	return defaultLogEvery
 }
 
 func (c *checker) targetGroup(path, balancer string, file *targetGroupFile, s *serviceConfig, sources namesSeen) analysis.TargetGroup {

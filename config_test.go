@@ -129,7 +129,13 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"negative duration", 0, "tail: 10m", "tail: -10m", []string{"services[0].window.tail", `"-10m"`}},
 		{"zone", 0, "Asia/Seoul            #", "Asia/Nowhere #", []string{"time_zone", `"Asia/Nowhere"`, "IANA"}},
 		{"listen", 0, "listen: 127.0.0.1:8080", "listen: here", []string{"listen", `"here"`, "host:port"}},
-		{"reserved access log kind", 0, "{name: folder, kind: alb", "{name: folder, kind: nginx", []string{"services[0].load_balancers[0].access_logs[1].kind", `"nginx"`, "not supported yet", "alb"}},
+		{"reserved access log kind", 0, "{name: folder, kind: alb", "{name: folder, kind: counts", []string{"services[0].load_balancers[0].access_logs[1].kind", `"counts"`, "not supported yet", "alb"}},
+		{"format of another kind", 0, "{name: folder, kind: alb,", "{name: folder, kind: haproxy, format: combined,", []string{"access_logs[1].format", `"combined"`, "nginx"}},
+		{"zone of another kind", 0, "{name: folder, kind: alb,", "{name: folder, kind: alb, zone: Asia/Seoul,", []string{"access_logs[1].zone", "haproxy"}},
+		{"log_format", 0, "{name: folder, kind: alb,", "{name: folder, kind: nginx, format: apache,", []string{"access_logs[1].format", `"apache"`, "combined, main"}},
+		{"zone of a proxy's log", 0, "{name: folder, kind: alb,", "{name: folder, kind: haproxy, zone: Seoul,", []string{"access_logs[1].zone", `"Seoul"`, "IANA"}},
+		{"region of a proxy's log", 0, "{name: folder, kind: alb,", "{name: folder, kind: nginx-json, region: eu,", []string{"access_logs[1].region", `"eu"`, "alb"}},
+		{"a proxy's log in a bucket", 0, `{name: folder, kind: alb, url: "file://logs/alb"}`, `{name: folder, kind: nginx, url: "s3://a/b"}`, []string{"access_logs[1].url", "cannot be read"}},
 		{"reserved states kind", 0, "{name: states, kind: file, path: states.ndjson}", "{name: states, kind: ncp}", []string{"states[1].kind", `"ncp"`, "not supported yet", "elbv2, file"}},
 		{"reserved application log kind", 0, "kind: file, url: \"file:///logs/api-1.log\"", "kind: loki, url: \"http://loki\"", []string{`"loki"`, "not supported yet"}},
 		{"unknown kind", 0, "{name: folder, kind: alb", "{name: folder, kind: apache", []string{`"apache"`, "not one of the values allowed: alb"}},
@@ -184,10 +190,36 @@ func TestConfigurationMistakes(t *testing.T) {
 }
 
 func TestConfigurationListsEveryMistake(t *testing.T) {
-	body := strings.NewReplacer("tail: 10m", "tail: 10", "kind: alb", "kind: nginx").Replace(example)
+	body := strings.NewReplacer("tail: 10m", "tail: 10", "kind: alb", "kind: counts").Replace(example)
 	_, err := parseConfig("gapless.yml", []byte(body), noEnvironment)
 	if err == nil || strings.Count(err.Error(), "gapless.yml:") < 3 {
 		t.Errorf("want three mistakes, each with its line: %v", err)
+	}
+}
+
+func TestConfigurationOfProxies(t *testing.T) {
+	cfg, err := parseConfig("/etc/gapless.yml", []byte(`
+services:
+  - name: a
+    load_balancers:
+      - name: public
+        access_logs:
+          - {name: edge, kind: nginx, url: "file://logs/access.log*", format: '$msec $status "$request"', zone: Asia/Seoul}
+          - {name: json, kind: nginx-json, url: "file:///logs/access.json", every: 1s}
+          - {name: inner, kind: haproxy, url: "file:///logs/haproxy.log*", zone: Asia/Seoul}
+`), noEnvironment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := cfg.services[0].accessLogs
+	if edge := logs[0]; edge.URL != "file:///etc/logs/access.log*" || edge.Format != `$msec $status "$request"` || edge.Zone.String() != "Asia/Seoul" || edge.Every != 5*time.Second {
+		t.Errorf("%+v", edge)
+	}
+	if json := logs[1]; json.Kind != "nginx-json" || json.Every != time.Second || json.Zone != nil {
+		t.Errorf("%+v", json)
+	}
+	if inner := logs[2]; inner.Kind != "haproxy" || inner.Zone.String() != "Asia/Seoul" {
+		t.Errorf("%+v", inner)
 	}
 }
 

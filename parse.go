@@ -12,7 +12,7 @@ import (
 
 // parseCommand shows how each line of a log is understood.
 type parseCommand struct {
-	Format string   `required:"" placeholder:"NAME" help:"The log's format: alb, alb-health or alb-conn."`
+	Format string   `required:"" placeholder:"NAME" help:"The log's format: alb, alb-health, alb-conn, nginx, nginx-json, haproxy."`
 	Files  []string `arg:"" optional:"" name:"file" help:"Logs, gzip or not; standard input if there is none, or for -."`
 }
 

@@ -29,6 +29,7 @@ const (
 	whyNoChange    = "no_state_change"
 	whyNoMatches   = "no_matched_requests"
 	whyNoProbes    = "no_probe_records"
+	whyNoAttempts  = "no_attempts_in_log"
 	whyHorizon     = "horizon_not_passed"
 	whyVersions    = "needs_versions"
 )
@@ -52,6 +53,7 @@ var rules = []rule{
 	{"idle-target", idleTarget},
 	{"draining-target-served", drainingTargetServed},
 	{"state-lag", stateLag},
+	{"retry-masked", retryMasked},
 	{"rejection-surge", surgeRule(OutcomeRejected)},
 	{"abort-surge", surgeRule(OutcomeClientAbort)},
 	{"client-error-surge", surgeRule(OutcomeClientError)},
@@ -73,8 +75,7 @@ var rules = []rule{
 // taken for good news.
 var pendingRules = map[string]string{
 	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals,
-	"retry-masked": whyNotBuilt, "version-mismatch": whyNotBuilt,
-	"log-late":           whyNotBuilt,
+	"version-mismatch": whyNotBuilt, "log-late": whyNotBuilt,
 	"overlap-double-run": whySignals, "job-stopped": whySignals, "torn-write": whySignals, "step-order": whySignals,
 	"retry-amplification": whySignals, "burst-over-limit": whySignals, "unrelated-collapse": whySignals, "unbounded-wait": whySignals,
 }

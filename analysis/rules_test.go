@@ -168,6 +168,22 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
+			name: "a proxy asked another target", fires: "retry-masked",
+			build: func(s *scene) {
+				drained(s)
+				s.obs.Service.LoadBalancers[0].AccessLogs[0].Kind = "nginx"
+			},
+			bend: func(s *scene) { s.mask(ClassUser, 100, 103, "api-1"); s.mask(ClassUser, 20, 21, "api-2") },
+			check: func(t *testing.T, f Finding) {
+				if *f.Target != "api-1" || f.Values["masked"] != 60 || f.Values["failed_attempts"] != 60 || f.Values["baseline"] != 20 || f.Values["traffic"] != ClassUser {
+					t.Errorf("%s %+v", *f.Target, f.Values)
+				}
+				if f.From.Before(time.Date(2026, 10, 14, 6, 26, 40, 0, time.UTC)) || f.To.After(time.Date(2026, 10, 14, 6, 26, 44, 0, time.UTC)) {
+					t.Errorf("from %s to %s", f.From, f.To)
+				}
+			},
+		},
+		{
 			name: "many more 4xx than before", fires: "client-error-surge", build: drained,
 			bend: func(s *scene) { s.turn(ClassUser, 150, 200, OutcomeClientError, 404) },
 			check: func(t *testing.T, f Finding) {
@@ -331,6 +347,32 @@ func TestRules(t *testing.T) {
 		if !fires[r.code] {
 			t.Errorf("no case makes %s fire", r.code)
 		}
+	}
+}
+
+// A failure that a retry hid is told, and is no failure: nobody lost a request.
+func TestMaskedFailureIsNotLost(t *testing.T) {
+	s := newScene(t)
+	s.stop("api-1", 100, 115, true)
+	s.stop("api-2", 170, 185, true)
+	s.obs.Service.LoadBalancers[0].AccessLogs[0].Kind = "haproxy"
+	s.prepare()
+	before := Judge(s.obs)
+	if state := ruleOf(before, "retry-masked"); state.State != RuleClear {
+		t.Errorf("without one: %+v", state)
+	}
+	s.mask(ClassUser, 100, 103, "")
+	r := Judge(s.obs)
+	s.claim(r, "no-user-failure", Supported, "no_failure")
+	if r.Totals[ClassUser].Failures != 0 || r.Totals[ClassUser].Requests != before.Totals[ClassUser].Requests {
+		t.Errorf("%+v", r.Totals[ClassUser])
+	}
+	if f := r.Findings[slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Code == "retry-masked" })]; f.Target != nil {
+		t.Errorf("the log did not say on which target, the finding says %s", *f.Target)
+	}
+	s.obs.Service.LoadBalancers[0].AccessLogs[0].Kind = "alb"
+	if state := ruleOf(Judge(s.obs), "retry-masked"); state.State != RuleNotEvaluable || state.Why != "no_attempts_in_log" {
+		t.Errorf("behind an ALB: %+v", state)
 	}
 }
 

@@ -171,6 +171,21 @@ func (s *scene) probe(class Class, at time.Time, seq int, r Request) {
 	}
 }
 
+// mask lets every request of a class in a span be one that another target answered
+// after the named one had failed.
+func (s *scene) mask(class Class, from, to float64, failedOn string) {
+	for i := range s.obs.Cells {
+		c := &s.obs.Cells[i]
+		if c.Class != class || c.Second < s.at(from).Unix() || c.Second >= s.at(to).Unix() {
+			continue
+		}
+		c.Masked = c.Count
+		for range c.Count {
+			s.obs.Requests = append(s.obs.Requests, Request{CellKey: c.CellKey, Start: c.First, End: c.Last, Attempts: 2, FailedOn: []string{failedOn}})
+		}
+	}
+}
+
 func (s *scene) judge() Report {
 	s.t.Helper()
 	s.prepare()

@@ -39,6 +39,8 @@ func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 		return sentence + ".", "Do not stop it before the last of them: wait for the deregistration delay, or until it serves nothing."
 	case "state-lag":
 		return stateLag(target, v)
+	case "retry-masked":
+		return retryMasked(v)
 	case "rejection-surge", "abort-surge", "client-error-surge":
 		return surge(v)
 	case "version-worse":
@@ -143,6 +145,38 @@ func stateLag(target string, v values) (sentence, remedy string) {
 		sentence += ", " + down + up
 	}
 	return sentence + ".", "Read the lane “serves”, not “LB says”, and let no pipeline wait on the displayed state alone."
+}
+
+func retryMasked(v values) (sentence, remedy string) {
+	sentence = "Retries hid failed attempts"
+	if n, ok := v.count("failed_attempts"); ok {
+		sentence = "A retry hid " + plural(n, "failed attempt", "failed attempts")
+	}
+	if on := v.list("failed_on"); len(on) > 0 {
+		sentence += " on " + list(on)
+	}
+	if n, ok := v.count("masked"); ok && v.text("traffic") != "" {
+		sentence += " from " + requests(n, analysis.Class(v.text("traffic")))
+	}
+	sentence += ": another attempt was answered, so none of them is counted as lost"
+	if before, ok := v.count("baseline"); ok {
+		sentence += "; before the deploy there " + wereOf(before, v)
+	}
+	return sentence + ".", "Let the target finish what it has, and the proxy know that it leaves, before it stops: a request that must not be sent twice is not retried, and the next deploy would lose it."
+}
+
+// wereOf is "was 1 of 20" or "were none".
+func wereOf(n int, v values) string {
+	all, ok := v.count("baseline_requests")
+	switch {
+	case n == 0:
+		return "were none"
+	case !ok:
+		return "were " + Count(n)
+	case n == 1:
+		return "was 1 of " + Count(all)
+	}
+	return "were " + Count(n) + " of " + Count(all)
 }
 
 func surge(v values) (sentence, remedy string) {

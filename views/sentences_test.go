@@ -98,7 +98,7 @@ var allFindings = map[string]bool{
 	"restart-before-eject": true, "returned-before-eject": true, "reported-before-return": true, "back-to-back-deploy": true, "fail-open": true, "single-target": true,
 	"blind-spot": true, "query-failed": true, "zero-targets": true, "drain-wait-too-short": true, "drain-never-seen": true, "drain-marker-expired": true,
 	"returned-then-failed": true, "health-check-never-passes": true, "idle-target": true, "draining-target-served": true, "state-lag": true, "rejection-surge": true,
-	"abort-surge": true, "client-error-surge": true, "version-worse": true, "log-incomplete": true, "no-baseline": true, "low-traffic": true, "clock-skew": true,
+	"abort-surge": true, "client-error-surge": true, "version-worse": true, "log-incomplete": true, "no-baseline": true, "low-traffic": true, "clock-skew": true, "retry-masked": true,
 	"probe-stall": true, "shutdown-5xx": true, "health-check-blind": true, "reregistered": true, "classification-suspect": true, "not-invented-yet": true,
 }
 
@@ -122,6 +122,10 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 		{"fail-open", map[string]any{"target_group": "api", "seconds": 40, "requests": 1200}, "Every target of target group api was unhealthy for 40 s, and the load balancer sent requests all the same (1,200)."},
 		{"single-target", map[string]any{"seconds": 149, "requests": map[string]any{"user": 2204}, "others": []any{"api-2"}}, "Only api-1 was in rotation for 149 s and served at least 2,204 user requests. Out meanwhile: api-2."},
 		{"query-failed", map[string]any{"source": "elbv2", "code": "throttled", "error": "Rate exceeded", "count": 4}, "4 queries to elbv2 failed (throttled). That is not the same as finding nothing. The last error: Rate exceeded"},
+		{"retry-masked", map[string]any{"source": "edge", "traffic": "user", "masked": 60, "failed_attempts": 61, "failed_on": []any{"api-1"}, "baseline": 0, "baseline_requests": 1000},
+			"A retry hid 61 failed attempts on api-1 from 60 user requests: another attempt was answered, so none of them is counted as lost; before the deploy there were none."},
+		{"retry-masked", map[string]any{"source": "edge", "traffic": "probe", "masked": 1, "failed_attempts": 1, "failed_on": []any{}, "baseline": 2, "baseline_requests": 1000},
+			"A retry hid 1 failed attempt from 1 probe request: another attempt was answered, so none of them is counted as lost; before the deploy there were 2 of 1,000."},
 		{"not-invented-yet", map[string]any{"requests": 1200, "why": "odd"}, "Finding not-invented-yet: requests 1,200, why odd."},
 	}
 	for _, test := range tests {

@@ -96,6 +96,7 @@ var whyWords = map[string]string{
 	"no_drain_mark":             "needs a drain mark",
 	"no_state_change":           "saw no state change",
 	"no_matched_requests":       "needs requests matched in two places",
+	"no_attempts_in_log":        "needs an access log that tells which targets were asked before the one that answered",
 	"horizon_not_passed":        "late log lines are still awaited",
 }
 

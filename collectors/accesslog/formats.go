@@ -2,7 +2,6 @@ package accesslog
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 )
@@ -20,8 +19,9 @@ const (
 // Formats are the kinds that are understood.
 var Formats = []string{KindALB, KindALBHealth, KindALBConnections, KindNginx, KindNginxJSON, KindHAProxy}
 
-// isProxy reports whether a kind is of proxies that write files of their own.
-func isProxy(kind string) bool {
+// Follows reports whether a kind is of proxies, which write files that are followed,
+// rather than objects.
+func Follows(kind string) bool {
 	return kind == KindNginx || kind == KindNginxJSON || kind == KindHAProxy
 }
 
@@ -45,7 +45,7 @@ func newFormat(cfg *Config) (format, error) {
 	case KindHAProxy:
 		return &haproxyFormat{zone: zone}, nil
 	}
-	return nil, fmt.Errorf("format %q is not known; known: %s", cfg.Kind, strings.Join(slices.Clone(Formats), ", "))
+	return nil, fmt.Errorf("format %q is not known; known: %s", cfg.Kind, strings.Join(Formats, ", "))
 }
 
 // CheckFormat reports what is wrong with the text of an nginx log_format, nil if it

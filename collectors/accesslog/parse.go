@@ -33,7 +33,7 @@ func parse(ctx context.Context, w io.Writer, cfg *Config, inputs ...io.Reader) (
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
 	var total Parsed
-	p := lineWriter{format: lines, proxy: isProxy(cfg.Kind)}
+	p := lineWriter{format: lines, proxy: Follows(cfg.Kind)}
 	for _, input := range inputs {
 		source := &watched{r: input}
 		var broken error
