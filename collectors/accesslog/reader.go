@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gapless/analysis"
+	"gapless/collectors/follow"
 )
 
 // Sink stores what a Reader reads. Every call is one transaction, and doing it
@@ -42,7 +43,7 @@ type Config struct {
 
 	Region, Profile, Role, Endpoint string // of S3; empty: the SDK's own
 
-	Every    time.Duration // between two passes of Run; 30 s where 0
+	Every    time.Duration // between two passes of Run; 30 s where 0, of files that are followed 5 s
 	Settle   time.Duration // how late objects may come; 15 min where 0
 	Lookback time.Duration // how far back Run lists; Settle and an hour where 0
 	Slow     time.Duration // requests that took at least this long are kept one by one; 1 s where 0
@@ -61,6 +62,10 @@ type Reader struct {
 	sink  Sink
 	place place
 
+	pattern   string // of the files that are followed, else empty
+	following sync.Mutex
+	files     *follow.Files // nil until the first pass
+
 	mu      sync.Mutex
 	retries map[string]retry // of objects that were not read wholly, by key
 	read    map[string]bool  // keys of plain files that this Reader has read
@@ -75,6 +80,9 @@ type retry struct {
 
 // New makes a Reader. It reads nothing yet; with S3 it loads the AWS configuration.
 func New(ctx context.Context, cfg Config, c *analysis.Classifier, sink Sink) (*Reader, error) {
+	if Follows(cfg.Kind) {
+		cfg.Every = orDefault(cfg.Every, 5*time.Second)
+	}
 	cfg.Every = orDefault(cfg.Every, 30*time.Second)
 	cfg.Settle = orDefault(cfg.Settle, 15*time.Minute)
 	cfg.Lookback = orDefault(cfg.Lookback, cfg.Settle+time.Hour)
@@ -90,6 +98,14 @@ func New(ctx context.Context, cfg Config, c *analysis.Classifier, sink Sink) (*R
 		return nil, fmt.Errorf("access log %s: %w", cfg.Source, err)
 	}
 	r := &Reader{cfg: cfg, rules: c, sink: sink, retries: map[string]retry{}, read: map[string]bool{}}
+	if Follows(cfg.Kind) {
+		var ok bool
+		if r.pattern, ok = strings.CutPrefix(cfg.URL, "file://"); !ok || !strings.HasPrefix(r.pattern, "/") {
+			return nil, fmt.Errorf("access log %s: url %q is not file:///path", cfg.Source, cfg.URL)
+		}
+		r.pattern = filepath.FromSlash(r.pattern)
+		return r, nil
+	}
 	at, err := url.Parse(cfg.URL)
 	if err != nil {
 		return nil, fmt.Errorf("access log %s: url: %w", cfg.Source, err)
@@ -144,6 +160,9 @@ func (r *Reader) Collect(ctx context.Context, from, to time.Time, progress func(
 // pass is Collect where a failure to list leaves only the time from newFrom on
 // unseen: what lies before was listed by an earlier pass.
 func (r *Reader) pass(ctx context.Context, from, to, newFrom time.Time, progress func(done, total int, bytes int64)) error {
+	if r.pattern != "" {
+		return r.followed(ctx, from, to, newFrom, progress)
+	}
 	todo, err := r.find(ctx, from, to)
 	if err != nil {
 		return r.failed(ctx, newFrom, to, time.Time{}, err)

@@ -1,0 +1,402 @@
+// Package follow finds what is new in text files that are written to, renamed, cut,
+// copied and compressed while they are read.
+//
+// What belongs here: telling files apart by what they hold, rather than by name or
+// number, and cutting what is new in them into stretches of whole lines, each with a
+// key by which it is known again. What the lines mean is not its business, nor where
+// keys are kept.
+//
+// A log's text is a stream: it begins with a first line, and files hold the whole of
+// it or its beginning. logrotate moves a stream to another name, copies it
+// (copytruncate) or packs it; what was read of it stays read, since it is known by
+// its first line and by the bytes before the place where reading stopped. A file that
+// begins like a stream and does not agree with it there is another one.
+package follow
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// calm is how long a file must not have been written to for its end to be taken
+	// as final: a last line without its end, or a packed file that breaks off.
+	calm = 10 * time.Second
+
+	// limit bounds a stretch, so that not too much is read again after a crash.
+	limit = 32 << 20
+
+	// linger is how long a file that went out of sight is kept open for what its writer
+	// may still add to it, and holdMost how many such files.
+	linger   = 10 * time.Minute
+	holdMost = 16
+)
+
+// ErrChanged says that a file was truncated or replaced while it was read. What was
+// read of it must not be used; the next look begins anew.
+var ErrChanged = errors.New("the file changed while it was read")
+
+// Files are the files that a pattern names. It serves one goroutine.
+type Files struct {
+	pattern string
+	streams map[string][]*stream // by their first line
+	seen    map[string]seen      // by path
+	held    map[uint64]*held     // by inode: files that are written to
+}
+
+// seen is what a look made of a path, so that the next one need not open it again.
+type seen struct {
+	inode    uint64
+	size     int64
+	modified time.Time
+	pending  bool // its end was not final
+	old      bool // passed over for its age
+}
+
+type held struct {
+	file     *os.File
+	path     string
+	modified time.Time
+	size     int64
+}
+
+// New makes the Files of a pattern as [filepath.Match] knows them, or of a plain path.
+func New(pattern string) *Files {
+	return &Files{pattern: pattern, streams: map[string][]*stream{}, seen: map[string]seen{}, held: map[uint64]*held{}}
+}
+
+// Restore says that the stretch of a key was read before. Keys of anything else are
+// passed over. Order does not matter; call it before the first [Files.Look].
+func (f *Files) Restore(key string) {
+	id, end, ok := parseKey(key)
+	if !ok {
+		return
+	}
+	head, _, _ := strings.Cut(id, "~")
+	for _, s := range f.streams[head] {
+		if s.id == id {
+			s.add(end)
+			return
+		}
+	}
+	f.streams[head] = append(f.streams[head], &stream{id: id, ends: []boundary{end}})
+}
+
+// Look calls read for every stretch that is new, oldest file first. A file that was
+// last written to before since is passed over, unless something of it was read
+// before. An error of read ends the look, but for [ErrChanged]; errors of files are
+// gathered, and the others are read all the same.
+func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stretch) error) error {
+	paths, err := Paths(f.pattern)
+	var failures []error
+	if err != nil {
+		failures = append(failures, err)
+	}
+	type found struct {
+		path string
+		info os.FileInfo
+	}
+	var files []found
+	present := map[uint64]bool{}
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && len(paths) > 1: // moved since it was listed
+			continue
+		case err != nil:
+			failures = append(failures, err)
+			continue
+		case info.Mode().IsRegular():
+			files = append(files, found{path, info})
+			present[Inode(info)] = true
+		}
+	}
+	slices.SortStableFunc(files, func(a, b found) int {
+		return cmp.Or(a.info.ModTime().Compare(b.info.ModTime()), strings.Compare(b.path, a.path))
+	})
+	l := look{files: f, ctx: ctx, now: now, since: since, read: read}
+	for inode, h := range f.held {
+		if !present[inode] {
+			if err := l.gone(inode, h); err != nil {
+				return err
+			}
+		}
+	}
+	for _, file := range files {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if f.unchanged(file.path, file.info, now, since) {
+			continue
+		}
+		if err := l.path(file.path); err != nil {
+			var failed *readError
+			switch {
+			case errors.As(err, &failed):
+				return failed.err
+			case errors.Is(err, fs.ErrNotExist):
+				continue
+			}
+			failures = append(failures, err)
+		}
+	}
+	for path := range f.seen {
+		if !slices.Contains(paths, path) {
+			delete(f.seen, path)
+		}
+	}
+	f.letGo()
+	return errors.Join(failures...)
+}
+
+// Close closes what is held open.
+func (f *Files) Close() {
+	for inode, h := range f.held {
+		_ = h.file.Close()
+		delete(f.held, inode)
+	}
+}
+
+func (f *Files) unchanged(path string, info os.FileInfo, now, since time.Time) bool {
+	s, ok := f.seen[path]
+	if !ok || s.inode != Inode(info) || s.size != info.Size() || !s.modified.Equal(info.ModTime()) {
+		return false
+	}
+	return !(s.pending && now.Sub(s.modified) > calm) && !(s.old && !s.modified.Before(since))
+}
+
+// letGo closes the files that were not written to lately, and all but the latest.
+func (f *Files) letGo() {
+	inodes := make([]uint64, 0, len(f.held))
+	for inode := range f.held {
+		inodes = append(inodes, inode)
+	}
+	slices.SortFunc(inodes, func(a, b uint64) int { return f.held[b].modified.Compare(f.held[a].modified) })
+	for _, inode := range inodes[min(len(inodes), holdMost):] {
+		_ = f.held[inode].file.Close()
+		delete(f.held, inode)
+	}
+}
+
+// readError is an error of the caller's.
+type readError struct{ err error }
+
+func (e *readError) Error() string { return e.err.Error() }
+
+// look is one call of [Files.Look].
+type look struct {
+	files      *Files
+	ctx        context.Context
+	now, since time.Time
+	read       func(*Stretch) error
+}
+
+// path reads what is new in the file that a path leads to.
+func (l *look) path(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	pending, old, err := l.file(path, file, info)
+	inode := Inode(info)
+	before := l.files.held[inode]
+	switch {
+	case err != nil || old || inode == 0 || l.now.Sub(info.ModTime()) > linger:
+		_ = file.Close() // it was only read
+	case before == nil:
+		l.files.held[inode] = &held{file: file, path: path, modified: info.ModTime(), size: info.Size()}
+	default:
+		_ = before.file.Close()
+		*before = held{file: file, path: path, modified: info.ModTime(), size: info.Size()}
+	}
+	if errors.Is(err, ErrChanged) {
+		return nil // the next look sees what it became
+	}
+	if err != nil {
+		return err
+	}
+	l.files.seen[path] = seen{inode: inode, size: info.Size(), modified: info.ModTime(), pending: pending, old: old}
+	return nil
+}
+
+// gone reads what was added to a file that no path of the pattern leads to any more,
+// and lets go of it when nothing was for long.
+func (l *look) gone(inode uint64, h *held) error {
+	info, err := h.file.Stat()
+	if err == nil && (info.Size() != h.size || l.now.Sub(info.ModTime()) > calm) {
+		_, _, err = l.file(h.path, h.file, info)
+		h.size = info.Size()
+	}
+	var failed *readError
+	if errors.As(err, &failed) {
+		return failed.err
+	}
+	if err != nil || l.now.Sub(info.ModTime()) > linger {
+		_ = h.file.Close()
+		delete(l.files.held, inode)
+	}
+	return nil
+}
+
+// file reads what is new in an open file.
+func (l *look) file(path string, file *os.File, info os.FileInfo) (pending, old bool, err error) {
+	if err := unreadable(path); err != nil {
+		if info.ModTime().Before(l.since) {
+			return false, true, nil
+		}
+		return false, false, err
+	}
+	t := text{file: file, size: info.Size(), final: l.now.Sub(info.ModTime()) > calm}
+	if t.packed, err = isPacked(file); err != nil {
+		return false, false, err
+	}
+	head, err := t.head()
+	switch {
+	case err != nil:
+		return true, false, err
+	case head == "" && t.packed && t.final && !info.ModTime().Before(l.since):
+		t.broken = io.ErrUnexpectedEOF
+		return false, false, l.broken(path, &t, nil, 0, info)
+	case head == "":
+		return true, false, nil
+	}
+	f := l.files
+	if len(f.streams[head]) == 0 && info.ModTime().Before(l.since) {
+		return false, true, nil
+	}
+	if err := t.measure(f.streams[head]); err != nil {
+		return true, false, err
+	}
+	if t.packed && t.broken != nil && !t.final {
+		return true, false, nil // it is being written
+	}
+	for {
+		s, at, whole, err := t.match(f.streams[head])
+		if err != nil {
+			return false, false, err
+		}
+		if whole { // nothing that was not read
+			return false, false, nil
+		}
+		to, err := t.cut(at)
+		if err != nil {
+			return false, false, err
+		}
+		if to == at {
+			if t.packed && t.broken != nil {
+				return false, false, l.broken(path, &t, s, at, info)
+			}
+			return at < t.size, false, nil
+		}
+		isNew := s == nil
+		if isNew {
+			s = &stream{id: unusedID(head, f.streams[head])}
+		}
+		tail, err := t.tail(to)
+		if err != nil {
+			return false, false, err
+		}
+		part := Stretch{Path: path, Modified: info.ModTime(), From: at, To: to, key: formatKey(s.id, at, to, tail)}
+		if err := l.stretch(&t, &part, tail); err != nil {
+			return false, false, err
+		}
+		if isNew {
+			f.streams[head] = append(f.streams[head], s)
+		}
+		s.add(boundary{to, tail})
+	}
+}
+
+// stretch lets the caller read one stretch.
+func (l *look) stretch(t *text, part *Stretch, tail string) error {
+	content, release, err := t.open(part.From, part.To)
+	if err != nil {
+		return err
+	}
+	defer release()
+	count := &counter{r: content}
+	if !t.packed {
+		if count.last, err = t.before(part.From); err != nil {
+			return err
+		}
+	}
+	part.Reader = count
+	part.verify = func() error {
+		if count.n != part.To-part.From || !t.packed && sum(count.last, 6) != tail {
+			return ErrChanged
+		}
+		return nil
+	}
+	if err := l.read(part); err != nil {
+		if errors.Is(err, ErrChanged) {
+			return ErrChanged
+		}
+		return &readError{err}
+	}
+	return nil
+}
+
+// broken tells of a packed file that breaks off: what came before was read.
+func (l *look) broken(path string, t *text, s *stream, at int64, info os.FileInfo) error {
+	id := "broken " + filepath.Base(path)
+	if s != nil {
+		id = s.id
+	}
+	part := Stretch{Path: path, Modified: info.ModTime(), From: at, To: at, Broken: t.broken, key: fmt.Sprintf("%s@%d", id, at)}
+	part.Reader, part.verify = strings.NewReader(""), func() error { return nil }
+	if err := l.read(&part); err != nil {
+		return &readError{err}
+	}
+	return nil
+}
+
+// Paths are the files that a pattern names now, in order. A pattern that names none
+// is an error.
+func Paths(pattern string) ([]string, error) {
+	if !strings.ContainsAny(pattern, "*?[") {
+		return []string{pattern}, nil
+	}
+	paths, err := filepath.Glob(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("files %s: %w", pattern, err)
+	}
+	if len(paths) == 0 {
+		if _, err := os.ReadDir(filepath.Dir(pattern)); err != nil && !strings.ContainsAny(filepath.Dir(pattern), "*?[") {
+			return nil, fmt.Errorf("files %s: %w", pattern, err)
+		}
+		return nil, fmt.Errorf("no file matches %s: %w", pattern, fs.ErrNotExist)
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+// unusedID is a name for another stream with the same first line.
+func unusedID(head string, streams []*stream) string {
+	id := head
+	for n := 2; slices.ContainsFunc(streams, func(s *stream) bool { return s.id == id }); n++ {
+		id = fmt.Sprintf("%s~%d", head, n)
+	}
+	return id
+}
+
+// unreadable is why a file cannot be read, by its name.
+func unreadable(path string) error {
+	switch filepath.Ext(path) {
+	case ".bz2", ".xz", ".zst", ".lz4", ".zip":
+		return fmt.Errorf("read %s: only gzip is unpacked", path)
+	}
+	return nil
+}

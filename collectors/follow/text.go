@@ -1,0 +1,229 @@
+package follow
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+const (
+	headMost = 64 << 10 // of a first line, to tell streams apart
+	tailSize = 64       // bytes before a boundary
+)
+
+// text is the unpacked content of a file as it was when it was opened.
+type text struct {
+	file   *os.File
+	packed bool
+	size   int64 // of the unpacked text, once it was measured
+	final  bool  // nobody writes to it any more
+
+	// Of a packed file, from one reading of it.
+	tails  map[int64]string // by boundary
+	lines  int64            // where its last whole line ends
+	broken error            // where it breaks off
+}
+
+func isPacked(file *os.File) (bool, error) {
+	var magic [2]byte
+	n, err := file.ReadAt(magic[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, err
+	}
+	return n == 2 && magic[0] == 0x1f && magic[1] == 0x8b, nil
+}
+
+func sum(b []byte, size int) string {
+	s := sha256.Sum256(b)
+	return hex.EncodeToString(s[:size])
+}
+
+// head is the sum of the first line; empty while it has no end.
+func (t *text) head() (string, error) {
+	var content io.Reader = io.NewSectionReader(t.file, 0, headMost)
+	if t.packed {
+		z, err := gzip.NewReader(io.NewSectionReader(t.file, 0, 1<<62))
+		if err != nil {
+			return "", nil // not even its header is there
+		}
+		defer z.Close()
+		content = io.LimitReader(z, headMost)
+	}
+	b := make([]byte, 0, 4096)
+	for {
+		n, err := content.Read(b[len(b):cap(b)])
+		if end := bytes.IndexByte(b[len(b):len(b)+n], '\n'); end >= 0 {
+			return sum(b[:len(b)+end], 8), nil
+		}
+		b = b[:len(b)+n]
+		if len(b) == headMost {
+			return sum(b, 8), nil
+		}
+		if err != nil {
+			if !t.packed && !errors.Is(err, io.EOF) {
+				return "", err
+			}
+			if t.final && len(b) > 0 { // one line, without an end
+				return sum(b, 8), nil
+			}
+			return "", nil
+		}
+		if len(b) == cap(b) {
+			b = slices.Grow(b, len(b))
+		}
+		b = b[:len(b):min(cap(b), headMost)]
+	}
+}
+
+// tail is the sum of the bytes before a place.
+func (t *text) tail(at int64) (string, error) {
+	if t.packed {
+		return t.tails[at], nil
+	}
+	b, err := t.before(at)
+	return sum(b, 6), err
+}
+
+// before are the bytes before a place, as many as make a tail; fewer where the file
+// is not that long any more.
+func (t *text) before(at int64) ([]byte, error) {
+	b := make([]byte, min(at, tailSize))
+	n, err := t.file.ReadAt(b, at-int64(len(b)))
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return b[:n], err
+}
+
+// measure reads a packed file once: for its length, its last line's end, and its
+// bytes before the boundaries of the streams that it may hold.
+func (t *text) measure(streams []*stream) error {
+	if !t.packed {
+		return nil
+	}
+	var wanted []int64
+	for _, s := range streams {
+		for _, b := range s.ends {
+			wanted = append(wanted, b.at)
+		}
+	}
+	slices.Sort(wanted)
+	wanted = slices.Compact(wanted)
+	t.tails = map[int64]string{}
+	z, err := gzip.NewReader(io.NewSectionReader(t.file, 0, 1<<62))
+	if err != nil {
+		t.broken, t.size = err, 0
+		return nil
+	}
+	defer z.Close()
+	// The buffer keeps what may be needed of the block before.
+	buffer := make([]byte, tailSize+128<<10)
+	kept, at := 0, int64(0)
+	lineTail := ""
+	for {
+		n, err := z.Read(buffer[kept:])
+		block := buffer[:kept+n]
+		start := at - int64(kept)
+		at += int64(n)
+		for len(wanted) > 0 && wanted[0] <= at {
+			end := int(wanted[0] - start)
+			t.tails[wanted[0]] = sum(block[max(0, end-tailSize):end], 6)
+			wanted = wanted[1:]
+		}
+		if end := bytes.LastIndexByte(block[kept:], '\n'); end >= 0 {
+			end += kept + 1
+			t.lines, lineTail = start+int64(end), sum(block[max(0, end-tailSize):end], 6)
+		}
+		if err != nil {
+			t.size = at
+			t.tails[t.lines] = lineTail
+			if errors.Is(err, io.EOF) {
+				t.tails[at] = sum(block[max(0, len(block)-tailSize):], 6)
+			} else {
+				t.broken, t.size = err, t.lines
+			}
+			return nil
+		}
+		kept = copy(buffer, block[max(0, len(block)-tailSize):])
+	}
+}
+
+// cut is where the next stretch ends: after the last whole line that is there and
+// within the limit, or at the text's end where that is final.
+func (t *text) cut(at int64) (int64, error) {
+	switch {
+	case t.packed && t.broken != nil:
+		return max(t.lines, at), nil
+	case t.packed:
+		return t.size, nil
+	}
+	end := min(t.size, at+limit)
+	to, err := t.lastLine(at, end)
+	if err == nil && to == at && end < t.size { // one line that is longer than the limit
+		to, err = t.lineEnd(end)
+	}
+	if err == nil && to == at && t.final {
+		to = t.size
+	}
+	return to, err
+}
+
+// lastLine is where the last line that ends in [from, to) ends; from where none does.
+func (t *text) lastLine(from, to int64) (int64, error) {
+	b := make([]byte, 64<<10)
+	for to > from {
+		n := min(to-from, int64(len(b)))
+		if _, err := t.file.ReadAt(b[:n], to-n); err != nil {
+			if errors.Is(err, io.EOF) {
+				return 0, ErrChanged
+			}
+			return 0, err
+		}
+		if end := bytes.LastIndexByte(b[:n], '\n'); end >= 0 {
+			return to - n + int64(end) + 1, nil
+		}
+		to -= n
+	}
+	return from, nil
+}
+
+// lineEnd is where the line ends that goes through a place.
+func (t *text) lineEnd(at int64) (int64, error) {
+	b := make([]byte, 64<<10)
+	for at < t.size {
+		n := min(t.size-at, int64(len(b)))
+		if _, err := t.file.ReadAt(b[:n], at); err != nil {
+			if errors.Is(err, io.EOF) {
+				return 0, ErrChanged
+			}
+			return 0, err
+		}
+		if end := bytes.IndexByte(b[:n], '\n'); end >= 0 {
+			return at + int64(end) + 1, nil
+		}
+		at += n
+	}
+	return t.size, nil
+}
+
+// open reads the bytes [from, to).
+func (t *text) open(from, to int64) (r io.Reader, release func(), err error) {
+	if !t.packed {
+		return io.NewSectionReader(t.file, from, to-from), func() {}, nil
+	}
+	z, err := gzip.NewReader(io.NewSectionReader(t.file, 0, 1<<62))
+	if err != nil {
+		return nil, nil, fmt.Errorf("unpack %s: %w", t.file.Name(), err)
+	}
+	if _, err := io.CopyN(io.Discard, z, from); err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("unpack %s: %w", t.file.Name(), err), z.Close())
+	}
+	return io.LimitReader(z, to-from), func() { _ = z.Close() }, nil
+}
