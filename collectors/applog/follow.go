@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/follow"
 )
 
 // A line longer than maxLine bytes is skipped and named. A batch is stored after
@@ -133,7 +134,7 @@ func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) error
 	if err := p.flush(ctx, p.run.From); err != nil {
 		return err // f is still where it was
 	}
-	if number := inode(info); number != 0 {
+	if number := follow.Inode(info); number != 0 {
 		r.retired[number] = f.position
 	}
 	return nil
@@ -142,7 +143,7 @@ func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) error
 // start is where a file that its path is not known to have led to is read from: its
 // start, unless it was read under another name.
 func (r *Reader) start(f *os.File, info os.FileInfo) (position, error) {
-	known, ok := r.retired[inode(info)]
+	known, ok := r.retired[follow.Inode(info)]
 	if !ok {
 		return position{}, nil
 	}
@@ -162,7 +163,7 @@ func findRenamed(path string, p position) *os.File {
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil || !info.Mode().IsRegular() || inode(info) != p.Inode || info.Size() < p.Offset {
+		if err != nil || !info.Mode().IsRegular() || follow.Inode(info) != p.Inode || info.Size() < p.Offset {
 			continue
 		}
 		f, err := os.Open(filepath.Join(filepath.Dir(path), entry.Name()))

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"gapless/collectors/follow"
 )
 
 // headSize is how many bytes at the start of a file tell it from others, at most.
@@ -59,7 +61,7 @@ func (p position) fits(f *os.File, size int64) (bool, error) {
 
 // identify fills in by what the file is known, from what was read of it.
 func (p *position) identify(f *os.File, info os.FileInfo) error {
-	p.Inode = inode(info)
+	p.Inode = follow.Inode(info)
 	if n := int(min(p.Offset, headSize)); n != p.HeadLen || p.Head == "" {
 		head, err := headOf(f, n)
 		if err != nil {

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/follow"
 )
 
 // idle is how often a run is stored when the files bring nothing new.
@@ -73,7 +71,7 @@ func (r *Reader) look(ctx context.Context, last bool) {
 // says whether it was. whole allows for files that nobody writes to any more.
 func (r *Reader) pass(ctx context.Context, from, to time.Time, always, whole bool) (stored bool, err error) {
 	p := &pass{reader: r, run: analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to}}
-	paths, err := r.paths()
+	paths, err := follow.Paths(r.pattern)
 	if err == nil {
 		err = r.load(ctx, paths)
 	}
@@ -98,25 +96,6 @@ func (r *Reader) pass(ctx context.Context, from, to time.Time, always, whole boo
 	}
 	r.stored = r.cfg.Now()
 	return true, err
-}
-
-// paths are the files that the pattern names now, in order.
-func (r *Reader) paths() ([]string, error) {
-	if !strings.ContainsAny(r.pattern, "*?[") {
-		return []string{r.pattern}, nil
-	}
-	paths, err := filepath.Glob(r.pattern)
-	if err != nil {
-		return nil, fmt.Errorf("files %s: %w", r.pattern, err)
-	}
-	if len(paths) == 0 {
-		if _, err := os.ReadDir(filepath.Dir(r.pattern)); err != nil && !strings.ContainsAny(filepath.Dir(r.pattern), "*?[") {
-			return nil, fmt.Errorf("files %s: %w", r.pattern, err)
-		}
-		return nil, fmt.Errorf("no file matches %s: %w", r.pattern, fs.ErrNotExist)
-	}
-	slices.Sort(paths)
-	return paths, nil
 }
 
 // pass is one reading of the files. Only its last batch carries the run over the
