@@ -30,6 +30,7 @@ import (
 type config struct {
 	sha256    string // of the file's bytes, in hex; empty where there is no file
 	listen    string
+	hosts     []string // names that the server is reached by, besides this machine's own
 	db        string
 	zone      *time.Location // display only
 	retention time.Duration

@@ -7,6 +7,7 @@ package main
 
 type configFile struct {
 	Listen       string        `yaml:"listen,omitempty"`
+	Hosts        []string      `yaml:"hosts,omitempty"`
 	DB           string        `yaml:"db,omitempty"`
 	TimeZone     string        `yaml:"time_zone,omitempty"`
 	Retention    string        `yaml:"retention,omitempty"`

@@ -37,6 +37,12 @@ func (c *checker) config(file *configFile) *config {
 			c.wrong("listen", "%q is not an address; allowed: host:port, such as 127.0.0.1:8080", file.Listen)
 		}
 	}
+	for i, host := range file.Hosts {
+		if host == "" || strings.ContainsAny(host, "/: ") {
+			c.wrong(fmt.Sprintf("hosts[%d]", i), "%q is not a host; allowed: a name such as gapless.example.com, without scheme and port", host)
+		}
+	}
+	checked.hosts = file.Hosts
 	checked.db = defaultDB
 	if file.DB != "" {
 		checked.db = file.DB

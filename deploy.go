@@ -56,7 +56,7 @@ func (c *deployStart) run(ctx context.Context, p *program) (int, error) {
 	}
 	id := c.Deploy
 	if id == "" {
-		id = c.Service + "-" + at.UTC().Format("20060102T150405.000000Z")
+		id = analysis.NewDeployID(c.Service, at)
 	}
 	err = c.tell(ctx, p, analysis.StepEvent{
 		Deploy: id, Service: c.Service, Kind: analysis.StepDeployStarted, At: analysis.Time{Time: at}, Source: c.Source,

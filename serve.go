@@ -114,7 +114,7 @@ func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger
 	}
 	var err error
 	c.web, err = web.New(web.Config{
-		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password,
+		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password, Hosts: cfg.hosts,
 		Collect: c.collect, Log: log, Judge: c.judge, Now: db.Now,
 		Bundle: bundler{db: db, judge: c.roster.judge}.write,
 	})
@@ -178,7 +178,7 @@ const (
 func (c *console) run(ctx context.Context, listener net.Listener, retention time.Duration) error {
 	group, ctx := errgroup.WithContext(ctx)
 	server := &http.Server{
-		Handler: c.web.Handler(), ReadHeaderTimeout: 10 * time.Second,
+		Handler: c.web.Handler(), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, // bodies have times of their own
 		ErrorLog: slog.NewLogLogger(c.log.Handler(), slog.LevelWarn),
 	}
 	group.Go(func() error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -73,6 +74,9 @@ func (e StepEvent) Validate() error {
 			return err
 		}
 	}
+	if err := checkDeployID(e.Deploy); err != nil {
+		return err
+	}
 	switch e.Kind {
 	case StepDeployStarted:
 		if e.Deploy == "" {
@@ -124,6 +128,24 @@ func checkName(field, value string) error {
 		return fmt.Errorf("%s %q has control characters", field, value)
 	}
 	return nil
+}
+
+// checkDeployID refuses ids that would not survive being a part of an address:
+// browsers and proxies resolve "." and "..", and split at a slash.
+func checkDeployID(id string) error {
+	switch {
+	case id == "." || id == "..":
+		return fmt.Errorf("deploy %q cannot be an id: it means a folder in an address", id)
+	case strings.ContainsAny(id, `/\`):
+		return fmt.Errorf("deploy %q has a slash, which an id cannot have", id)
+	}
+	return nil
+}
+
+// NewDeployID makes an id from a service and the time at which its deploy began.
+func NewDeployID(service string, at time.Time) string {
+	name := strings.NewReplacer("/", "-", `\`, "-").Replace(service)
+	return name + "-" + at.UTC().Format("20060102T150405.000000Z")
 }
 
 func join[T ~string](words []T) string {

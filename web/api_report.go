@@ -36,13 +36,11 @@ func (s *Server) report(observations analysis.Observations) analysis.Report {
 // "report", and "sealed" at the end.
 func (s *Server) apiEvents(c echo.Context) error {
 	id := param(c, "id")
-	changes, cancel := s.cfg.Store.Subscribe()
-	defer cancel()
 	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}
-	return s.stream(c, deploy.Service, s.pace.judge, changes, func(ctx context.Context) (message, error) {
+	return s.stream(c, source{fmt.Sprintf("report %q", id), deploy.Service, s.pace.judge, s.cfg.Store.Subscribe, func(ctx context.Context) (message, error) {
 		observations, err := s.cfg.Store.Observations(ctx, id)
 		if err != nil {
 			return message{}, err
@@ -53,9 +51,13 @@ func (s *Server) apiEvents(c echo.Context) error {
 			return message{}, fmt.Errorf("encode the report of %s: %w", id, err)
 		}
 		m := message{event: "report", data: body}
+		report.Provenance.GeneratedAt = analysis.Time{} // a report is no news because it was made again
+		if m.says, err = json.Marshal(report); err != nil {
+			return message{}, fmt.Errorf("encode the report of %s: %w", id, err)
+		}
 		if report.Window.State == analysis.WindowSealed {
 			m.last = "sealed"
 		}
 		return m, nil
-	})
+	}})
 }

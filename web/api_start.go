@@ -75,7 +75,7 @@ func (s *Server) startEvent(told startBody) (analysis.StepEvent, error) {
 		event.Deploy = told.ID
 	}
 	if event.Deploy == "" {
-		event.Deploy = event.Service + "-" + event.At.UTC().Format("20060102T150405.000000Z")
+		event.Deploy = analysis.NewDeployID(event.Service, event.At.Time)
 	}
 	if event.Source == "" {
 		event.Source = "api"

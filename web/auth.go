@@ -40,8 +40,9 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 
 // credentials says which of the secrets a request carries.
 func (s *Server) credentials(r *http.Request) (token, password bool) {
-	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return same(bearer, s.cfg.Token), false
+	// A scheme's name may be written in any case (RFC 9110, 11.1).
+	if scheme, bearer, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
+		return same(strings.TrimLeft(bearer, " "), s.cfg.Token), false
 	}
 	if _, secret, ok := r.BasicAuth(); ok {
 		return same(secret, s.cfg.Token), same(secret, s.cfg.Password)

@@ -24,16 +24,14 @@ func (s *Server) collectors(c echo.Context) error {
 }
 
 func (s *Server) collectorsStream(c echo.Context) error {
-	changes, cancel := s.cfg.Store.Subscribe()
-	defer cancel()
-	return s.stream(c, "", s.pace.list, changes, func(ctx context.Context) (message, error) {
+	return s.stream(c, source{"collectors", "", s.pace.list, s.cfg.Store.Subscribe, func(ctx context.Context) (message, error) {
 		page, err := s.collectorsPage(ctx)
 		if err != nil {
 			return message{}, err
 		}
-		body, err := markup(c, views.CollectorsLive(page))
+		body, err := markup(ctx, views.CollectorsLive(page))
 		return message{event: "collectors", data: body}, err
-	})
+	}})
 }
 
 func (s *Server) collectorsPage(ctx context.Context) (views.CollectorsPage, error) {

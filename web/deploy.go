@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -41,23 +42,22 @@ func (s *Server) deployStream(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	changes, cancel := s.cfg.Store.Subscribe()
-	defer cancel()
 	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
 	if err != nil {
 		return err
 	}
-	return s.stream(c, deploy.Service, s.pace.judge, changes, func(ctx context.Context) (message, error) {
+	key := fmt.Sprintf("deploy %q %d %d", id, part.From.UnixMicro(), part.To.UnixMicro())
+	return s.stream(c, source{key, deploy.Service, s.pace.judge, s.cfg.Store.Subscribe, func(ctx context.Context) (message, error) {
 		observations, err := s.window(ctx, id, part)
 		if err != nil {
 			return message{}, err
 		}
 		page := s.deployPage(observations)
-		body, err := markup(c, views.DeployLive(page))
+		body, err := markup(ctx, views.DeployLive(page))
 		m := message{event: "deploy", data: body}
 		if page.StreamURL == "" {
 			m.last = "sealed"
 		}
 		return m, err
-	})
+	}})
 }

@@ -26,16 +26,14 @@ func (s *Server) deploys(c echo.Context) error {
 
 func (s *Server) deploysStream(c echo.Context) error {
 	service := c.QueryParam("service")
-	changes, cancel := s.cfg.Store.Subscribe()
-	defer cancel()
-	return s.stream(c, service, s.pace.list, changes, func(ctx context.Context) (message, error) {
+	return s.stream(c, source{"deploys " + service, service, s.pace.list, s.cfg.Store.Subscribe, func(ctx context.Context) (message, error) {
 		page, err := s.deploysPage(ctx, service)
 		if err != nil {
 			return message{}, err
 		}
-		body, err := markup(c, views.DeploysLive(page))
+		body, err := markup(ctx, views.DeploysLive(page))
 		return message{event: "deploys", data: body}, err
-	})
+	}})
 }
 
 func (s *Server) deploysPage(ctx context.Context, service string) (views.DeploysPage, error) {

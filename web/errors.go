@@ -59,7 +59,7 @@ func failureOf(err error) *failure {
 			return &failure{http.StatusMethodNotAllowed, "Method not allowed", "This address does not take that method."}
 		}
 	}
-	return &failure{http.StatusInternalServerError, "Internal error", "Something failed that should not. The log says what."}
+	return &failure{http.StatusInternalServerError, "Internal error", "Something failed that should not have. Try again; if it stays so, tell whoever runs this server the request id."}
 }
 
 // handleError is the one place where an error becomes an answer.
@@ -99,5 +99,5 @@ func wantsProblem(r *http.Request) bool {
 		return true
 	}
 	accept := r.Header.Get("Accept")
-	return strings.Contains(accept, "json") && !strings.Contains(accept, "text/html")
+	return (strings.Contains(accept, "json") || strings.Contains(accept, "text/event-stream")) && !strings.Contains(accept, "text/html")
 }

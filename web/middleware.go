@@ -1,12 +1,16 @@
 package web
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 )
@@ -66,9 +70,41 @@ func (s *Server) recovered(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-func limitBody(next echo.HandlerFunc) echo.HandlerFunc {
+// limitBody bounds the size of a body and the time that it may take to come. The
+// time begins before anything reads the body, also where nothing will.
+func (s *Server) limitBody(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		c.Request().Body = http.MaxBytesReader(c.Response(), c.Request().Body, maxBody)
+		if r := c.Request(); r.ContentLength != 0 {
+			r.Body = http.MaxBytesReader(c.Response(), r.Body, maxBody)
+			err := http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(s.pace.body))
+			if err != nil && !errors.Is(err, http.ErrNotSupported) {
+				return fmt.Errorf("bound the time of a body: %w", err)
+			}
+		}
+		return next(c)
+	}
+}
+
+// readBody reads the body whole, then takes its time limit away again: it would end
+// whatever outlasts it.
+func readBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.ContentLength == 0 {
+			return next(c)
+		}
+		body, err := io.ReadAll(r.Body)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return &failure{http.StatusRequestTimeout, "Body too slow", "The body did not come in time."}
+		}
+		if err != nil {
+			return err
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		err = http.NewResponseController(c.Response()).SetReadDeadline(time.Time{})
+		if err != nil && !errors.Is(err, http.ErrNotSupported) {
+			return fmt.Errorf("take the time limit of a body away: %w", err)
+		}
 		return next(c)
 	}
 }

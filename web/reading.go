@@ -133,7 +133,7 @@ func (s *Server) collect(reading *reading, service string, from, to time.Time) (
 	defer func() {
 		if r := recover(); r != nil {
 			s.cfg.Log.Error("panic in a retrospective", "service", service, "error", fmt.Sprint(r))
-			problem = "Internal error; the log says more."
+			problem = "Something failed that should not have while it was read."
 		}
 	}()
 	err := s.cfg.Collect(s.done, service, from, to, reading.progress)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/url"
 
@@ -11,17 +12,17 @@ import (
 
 // render writes a whole page or none: a component that fails leaves no half page.
 func (s *Server) render(c echo.Context, status int, component templ.Component) error {
-	body, err := markup(c, component)
+	body, err := markup(c.Request().Context(), component)
 	if err != nil {
 		return err
 	}
 	return c.HTMLBlob(status, body)
 }
 
-func markup(c echo.Context, component templ.Component) ([]byte, error) {
+func markup(ctx context.Context, component templ.Component) ([]byte, error) {
 	var b bytes.Buffer
-	if err := component.Render(c.Request().Context(), &b); err != nil {
-		return nil, fmt.Errorf("render %s: %w", c.Path(), err)
+	if err := component.Render(ctx, &b); err != nil {
+		return nil, fmt.Errorf("render: %w", err)
 	}
 	return b.Bytes(), nil
 }

@@ -89,16 +89,14 @@ func (s *Server) retrospectiveStream(c echo.Context) error {
 	if !ok {
 		return notFound("This retrospective is not known any more.")
 	}
-	changes, cancel := reading.subscribe()
-	defer cancel()
-	return s.stream(c, "", 100*time.Millisecond, changes, func(context.Context) (message, error) {
+	return s.stream(c, source{"reading " + c.Param("id"), "", 100 * time.Millisecond, reading.subscribe, func(ctx context.Context) (message, error) {
 		state, _ := reading.state()
 		page := views.NewReadingPage(state, s.cfg.Zone)
-		body, err := markup(c, views.ReadingLive(page))
+		body, err := markup(ctx, views.ReadingLive(page))
 		m := message{event: "reading", data: body}
 		if page.StreamURL == "" {
 			m.last = "done"
 		}
 		return m, err
-	})
+	}})
 }

@@ -30,6 +30,10 @@ type Config struct {
 	// Token, where set, is needed as a bearer token for write calls. Password, where
 	// set, is needed for everything, by basic authentication with any user name.
 	Token, Password string
+	// Hosts are names, without ports, by which this server is reached besides those of
+	// the machine itself. Where there are some, or neither token nor password is set,
+	// requests for any other name are refused.
+	Hosts []string
 	// Collect reads what the sources of a service still have about a span, and says
 	// how far it is. Nil: there are no retrospectives.
 	Collect func(ctx context.Context, service string, from, to time.Time, progress func(stage string, done, total int)) error
@@ -46,6 +50,8 @@ type Server struct {
 	echo     *echo.Echo
 	metrics  *metrics
 	readings *readings
+	feeds    feeds
+	streams  chan struct{} // holds a value for every open stream
 	bundling chan struct{} // holds a value while a bundle is being made
 	pace     pace
 
@@ -60,6 +66,8 @@ type pace struct {
 	judge     time.Duration // least time between two judgements of one stream
 	list      time.Duration // the same for lists
 	heartbeat time.Duration
+	write     time.Duration // for a reader to take one event
+	body      time.Duration // for a body to come whole
 }
 
 // New prepares a server; it starts nothing.
@@ -75,18 +83,22 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	s := &Server{cfg: cfg, echo: echo.New(), readings: newReadings(), bundling: make(chan struct{}, 1), pace: pace{judge: 500 * time.Millisecond, list: time.Second, heartbeat: 15 * time.Second}}
+	s := &Server{
+		cfg: cfg, echo: echo.New(), readings: newReadings(), bundling: make(chan struct{}, 1),
+		feeds: feeds{all: map[string]*feed{}}, streams: make(chan struct{}, maxStreams),
+		pace: pace{judge: 500 * time.Millisecond, list: time.Second, heartbeat: 15 * time.Second, write: 10 * time.Second, body: 20 * time.Second},
+	}
 	s.done, s.closeDone = context.WithCancel(context.Background())
 	s.metrics = newMetrics(cfg.Store, cfg.Version)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler = s.handleError
-	s.echo.Use(s.requestID, s.metrics.measure, secure, s.recovered, limitBody, s.crossOrigin, s.authenticate)
+	s.echo.Use(s.requestID, s.metrics.measure, secure, s.recovered, s.limitBody, s.knownHost, s.crossOrigin, s.authenticate, readBody)
 	s.routes()
 	return s, nil
 }
 
 func (s *Server) routes() {
-	e := s.echo
+	e := routes{s.echo}
 	e.GET("/", s.deploys)
 	e.GET("/stream", s.deploysStream)
 	e.GET("/deploys/:id", s.deploy)
@@ -114,8 +126,15 @@ func (s *Server) routes() {
 
 	e.GET("/metrics", echo.WrapHandler(s.metrics.handler()))
 	e.GET(static.Prefix+"*", echo.WrapHandler(static.Handler()))
-	e.HEAD(static.Prefix+"*", echo.WrapHandler(static.Handler()))
 	e.GET("/favicon.ico", func(c echo.Context) error { return c.Redirect(http.StatusFound, static.URL("favicon.svg")) })
+}
+
+// routes takes HEAD wherever it takes GET; the server leaves the body out.
+type routes struct{ *echo.Echo }
+
+func (r routes) GET(path string, handler echo.HandlerFunc) {
+	r.Echo.GET(path, handler)
+	r.Echo.HEAD(path, handler)
 }
 
 // Handler is the console as an http.Handler.
@@ -124,7 +143,9 @@ func (s *Server) Handler() http.Handler { return s.echo }
 // Close ends every stream and every retrospective that is being read, and waits for
 // the latter. Call it before http.Server.Shutdown, which would wait for streams.
 func (s *Server) Close() {
+	s.feeds.mu.Lock() // so that no feed begins once it waits
 	s.closeDone()
+	s.feeds.mu.Unlock()
 	s.running.Wait()
 }
 

@@ -79,6 +79,10 @@ func TestRequests(t *testing.T) {
 		{method: "GET", path: "/api/v1/deploys/none/events", status: 404, contentType: problem},
 		{method: "POST", path: "/api/v1/deploys", body: `{"service":"other"}`, status: 404, contentType: problem, has: `known are: orders.`},
 		{method: "POST", path: "/api/v1/deploys", body: `{"service":"orders","kind":"sideways"}`, status: 400, contentType: problem, has: "sideways"},
+		{method: "POST", path: "/api/v1/deploys", body: `{"service":"orders","id":".."}`, status: 400, contentType: problem, has: "cannot be an id"},
+		{method: "POST", path: "/api/v1/deploys", body: `{"service":"orders","id":"a/../b"}`, status: 400, contentType: problem, has: "has a slash"},
+		{method: "POST", path: "/api/v1/deploys", body: `{"service":"orders","id":"a\u0000b"}`, status: 400, contentType: problem, has: "control characters"},
+		{method: "POST", path: "/api/v1/deploys", body: `{"service":"orders","id":"` + strings.Repeat("x", 201) + `"}`, status: 400, contentType: problem, has: "more than 200"},
 		{method: "POST", path: "/api/v1/deploys", body: `{"service"`, status: 400, contentType: problem},
 		{method: "POST", path: "/api/v1/deploys", body: strings.Repeat(" ", maxBody+1), status: 413, contentType: problem},
 		{method: "POST", path: "/api/v1/deploys", body: `{"service":"orders","id":"x1"}`, header: map[string]string{"Sec-Fetch-Site": "cross-site"}, status: 403, contentType: problem},
@@ -402,7 +406,7 @@ func TestOpenAPIFitsTheRoutes(t *testing.T) {
 		}
 	}
 	for _, route := range newServer(t, Config{}).echo.Routes() {
-		if !strings.HasPrefix(route.Path, "/api/") && route.Path != "/openapi.json" {
+		if !strings.HasPrefix(route.Path, "/api/") && route.Path != "/openapi.json" || route.Method == http.MethodHead {
 			continue
 		}
 		call := route.Method + " " + strings.ReplaceAll(route.Path, ":id", "{id}")
