@@ -25,6 +25,12 @@ func (j judge) judge(o analysis.Observations) analysis.Report {
 	report.Provenance.ConfigSHA256 = j.configSHA256
 	report.Provenance.RulesSHA256 = rulesSHA256(o.Service)
 	report.Provenance.GeneratedAt = analysis.Time{Time: o.At}
+	for _, saved := range o.Revisions { // of the revision that this is, where it is one
+		if saved.Number == o.Revision && saved.Number > 1 {
+			previous := fmt.Sprint(saved.Number - 1)
+			report.Provenance.Previous, report.Provenance.Changes = &previous, saved.Changes
+		}
+	}
 	return report
 }
 

@@ -109,7 +109,7 @@ func saveRevision(ctx context.Context, db *store.DB, o analysis.Observations, ju
 	}
 	revision := store.Revision{
 		Deploy: o.Deploy.ID, State: analysis.WindowSealed, At: o.At, Change: o.Change, Report: body,
-		Verdict: report.Verdict.State, Findings: findingCodes(&report),
+		Verdict: report.Verdict.State, Findings: findingCodes(&report), Changes: report.Provenance.Changes,
 	}
 	for _, claim := range report.Claims {
 		revision.Claims = append(revision.Claims, store.ClaimState{ID: claim.ID, State: claim.State, Reason: claim.Reason})

@@ -314,7 +314,11 @@ func (b *bench) conditions() []Condition {
 		conditions = append(conditions, Condition{Code: code, Values: values})
 	}
 	if b.report.Window.State != WindowSealed {
-		add("provisional", map[string]any{"until": Time{b.to.Add(b.obs.Service.Window.Settle)}})
+		values := map[string]any{"until": Time{b.to.Add(b.obs.Service.Window.Settle)}}
+		if awaited := b.awaitedLogs(); len(awaited) > 0 {
+			values["awaited"] = awaited
+		}
+		add("provisional", values)
 	}
 	users, probes := b.report.Totals[ClassUser], b.report.Totals[ClassProbe]
 	b.userConditions(add, users, probes)
@@ -356,6 +360,24 @@ func (b *bench) conditions() []Condition {
 
 // settled reports whether late logs are no longer waited for.
 func (b *bench) settled() bool { return !b.obs.At.Before(b.to.Add(b.obs.Service.Window.Settle)) }
+
+// awaitedLogs are the logs that may still bring objects, each with its nodes; an
+// empty list of nodes means that none is known yet.
+func (b *bench) awaitedLogs() map[string][]string {
+	logs := map[string][]string{}
+	for _, c := range b.report.Coverage {
+		if len(c.Awaited) == 0 {
+			continue
+		}
+		logs[c.Source] = []string{}
+		for _, a := range c.Awaited {
+			if a.Node != "" {
+				logs[c.Source] = append(logs[c.Source], a.Node)
+			}
+		}
+	}
+	return logs
+}
 
 func (b *bench) userConditions(add func(string, map[string]any), users, probes *Total) {
 	if users == nil {

@@ -112,6 +112,7 @@ func (b *bench) coverAccessLog(source string) Coverage {
 	}
 	c.HorizonPassed = &passed
 	if !passed {
+		c.Awaited = b.awaited(horizon)
 		begins := b.seenTo
 		for _, end := range horizon {
 			begins = earliest(begins, end)
@@ -124,6 +125,20 @@ func (b *bench) coverAccessLog(source string) Coverage {
 		}
 	}
 	return c
+}
+
+// awaited lists, per node, from when on log objects are still expected.
+func (b *bench) awaited(horizon map[string]time.Time) []Awaited {
+	if len(horizon) == 0 {
+		return []Awaited{{From: Time{b.from}, To: Time{b.to}}}
+	}
+	var list []Awaited
+	for _, node := range sortedKeys(horizon) {
+		if end := horizon[node]; !end.After(b.to) {
+			list = append(list, Awaited{Node: node, From: Time{latest(end, b.from)}, To: Time{b.to}})
+		}
+	}
+	return list
 }
 
 // blindByRuns finds what no run of a collector vouches for: in the order in which

@@ -17,10 +17,11 @@ type Observations struct {
 	// still awaited. It is data, not a clock.
 	At        time.Time
 	Revision  int
-	SealedAt  time.Time    // zero while not sealed
-	Change    int64        // the store's count of changes up to which evidence was read; it tells a later one from this
-	Claims    []TypedClaim // that people typed for this deploy, or for a time that this window meets
-	Neighbors []Deploy     // deploys of the same service whose windows touch this one, without it
+	Revisions []RevisionNote // saved reports of this deploy, oldest first
+	SealedAt  time.Time      // zero while not sealed
+	Change    int64          // the store's count of changes up to which evidence was read; it tells a later one from this
+	Claims    []TypedClaim   // that people typed for this deploy, or for a time that this window meets
+	Neighbors []Deploy       // deploys of the same service whose windows touch this one, without it
 	Steps     []Step
 	Groups    []GroupSettings // what the load balancer itself said of its target groups, newest last
 	Cells     []Cell
@@ -42,6 +43,14 @@ const EdgeReach = time.Minute
 // CheckReach is how far before a window health checks are looked at: whether a
 // target was in or out at its start takes as many of them as the thresholds say.
 const CheckReach = 5 * time.Minute
+
+// RevisionNote says what one saved report of a deploy changed in the one before it.
+type RevisionNote struct {
+	Number  int
+	At      time.Time // up to when evidence had been read
+	Verdict VerdictState
+	Changes []string // empty for the first
+}
 
 // Deploy is one change rolled over the targets of a service.
 type Deploy struct {

@@ -362,6 +362,15 @@ type Coverage struct {
 	Malformed      *int    `json:"malformed"`
 	PartialObjects *int    `json:"partial_objects"`
 	HorizonPassed  *bool   `json:"horizon_passed"`
+	// Awaited is what may still come while the horizon has not passed.
+	Awaited []Awaited `json:"awaited,omitempty"`
+}
+
+// Awaited is the time of which a log's load-balancer node may still deliver objects.
+type Awaited struct {
+	Node string `json:"node"` // empty where no node is known yet
+	From Time   `json:"from"` // what it has delivered ends here
+	To   Time   `json:"to"`
 }
 
 // Blind is a blind spot. Reason is a stable code, Detail what the source said.

@@ -31,6 +31,7 @@ const (
 	whyNoProbes    = "no_probe_records"
 	whyNoAttempts  = "no_attempts_in_log"
 	whyHorizon     = "horizon_not_passed"
+	whyNoArrival   = "no_arrival_times"
 	whyVersions    = "needs_versions"
 )
 
@@ -59,6 +60,7 @@ var rules = []rule{
 	{"client-error-surge", surgeRule(OutcomeClientError)},
 	{"version-worse", versionWorse},
 	{"log-incomplete", logIncomplete},
+	{"log-late", logLate},
 	{"no-baseline", noBaseline},
 	{"low-traffic", lowTrafficRule},
 	{"health-sample-claim", healthSampleClaim},
@@ -75,7 +77,7 @@ var rules = []rule{
 // taken for good news.
 var pendingRules = map[string]string{
 	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals,
-	"version-mismatch": whyNotBuilt, "log-late": whyNotBuilt,
+	"version-mismatch":   whyNotBuilt,
 	"overlap-double-run": whySignals, "job-stopped": whySignals, "torn-write": whySignals, "step-order": whySignals,
 	"retry-amplification": whySignals, "burst-over-limit": whySignals, "unrelated-collapse": whySignals, "unbounded-wait": whySignals,
 }

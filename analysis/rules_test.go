@@ -215,6 +215,15 @@ func TestRules(t *testing.T) {
 			bend: func(s *scene) { s.obs.Known[0].Seqs = s.obs.Known[0].Seqs[:1000] },
 		},
 		{
+			name: "an object came after the settle time", fires: "log-late", build: drained,
+			bend: func(s *scene) {
+				for i := range s.obs.Objects {
+					s.obs.Objects[i].Arrived = s.obs.Objects[i].To.Add(20 * time.Second) // 30 s are waited for
+				}
+				s.obs.Objects[2].Arrived = s.obs.Objects[2].To.Add(31 * time.Second)
+			},
+		},
+		{
 			name: "nobody before", fires: "no-baseline", build: drained,
 			bend: func(s *scene) {
 				s.obs.Cells = slices.DeleteFunc(s.obs.Cells, func(c Cell) bool { return c.Class == ClassUser && c.Second < s.at(60).Unix() })

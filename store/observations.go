@@ -97,7 +97,7 @@ func observe(ctx context.Context, s *sql.Tx, id int64, service analysis.Service,
 		name string
 		read func() error
 	}{
-		{"revision", r.revision}, {"collectors", r.readCollectors}, {"neighbors", r.neighbors}, {"claims", r.claims}, {"steps", r.steps}, {"group settings", r.groups},
+		{"revision", r.revision}, {"revisions", r.revisions}, {"collectors", r.readCollectors}, {"neighbors", r.neighbors}, {"claims", r.claims}, {"steps", r.steps}, {"group settings", r.groups},
 		{"objects", r.readObjects}, {"cells", r.cells}, {"requests", r.requests}, {"known requests", r.known}, {"probes", r.probes},
 		{"handled requests", r.handled}, {"states", r.states}, {"health checks", r.checks}, {"metrics", r.metrics}, {"runs", r.runs}, {"counts", r.counts},
 	} {

@@ -23,6 +23,7 @@ type Revision struct {
 	// Counts for the list of deploys; nil where that class was not measured.
 	UserRequests, UserFailures, ProbeRequests, ProbeFailures *int
 	Findings                                                 []string // codes
+	Changes                                                  []string // what differs from the revision before
 	Claims                                                   []ClaimState
 }
 
@@ -34,6 +35,13 @@ func (db *DB) SaveRevision(ctx context.Context, r Revision) (number int, err err
 	}
 	if r.Findings == nil {
 		r.Findings = []string{}
+	}
+	if r.Changes == nil {
+		r.Changes = []string{}
+	}
+	changes, err := toJSON(r.Changes)
+	if err != nil {
+		return 0, fmt.Errorf("save revision of %s: %w", r.Deploy, err)
 	}
 	findings, err := toJSON(r.Findings)
 	if err != nil {
@@ -56,10 +64,10 @@ func (db *DB) SaveRevision(ctx context.Context, r Revision) (number int, err err
 				return err
 			}
 		}
-		return t.get(`INSERT INTO revision (deploy_id, number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims)
-			SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12 FROM revision WHERE deploy_id = ?1 RETURNING number`,
+		return t.get(`INSERT INTO revision (deploy_id, number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims, changes)
+			SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 FROM revision WHERE deploy_id = ?1 RETURNING number`,
 			[]any{r.Deploy, r.State, r.At.UnixMicro(), r.Change, r.Report, r.Verdict,
-				r.UserRequests, r.UserFailures, r.ProbeRequests, r.ProbeFailures, findings, claims}, &number)
+				r.UserRequests, r.UserFailures, r.ProbeRequests, r.ProbeFailures, findings, claims, changes}, &number)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("save revision of %s: %w", r.Deploy, err)
@@ -86,17 +94,17 @@ func (db *DB) ConfirmRevision(ctx context.Context, deploy string, number int, ch
 // LatestRevision returns the newest saved report of a deploy, or [ErrNotFound].
 func (db *DB) LatestRevision(ctx context.Context, deploy string) (r Revision, err error) {
 	r.Deploy = deploy
-	var findings, claims []byte
+	var findings, claims, changes []byte
 	err = db.view(ctx, func(s *sql.Tx) error {
-		return s.QueryRowContext(ctx, `SELECT number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims
+		return s.QueryRowContext(ctx, `SELECT number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims, changes
 			FROM revision WHERE deploy_id = ? ORDER BY number DESC LIMIT 1`, deploy).
-			Scan(&r.Number, &r.State, stamp{&r.At}, &r.Change, &r.Report, &r.Verdict, &r.UserRequests, &r.UserFailures, &r.ProbeRequests, &r.ProbeFailures, &findings, &claims)
+			Scan(&r.Number, &r.State, stamp{&r.At}, &r.Change, &r.Report, &r.Verdict, &r.UserRequests, &r.UserFailures, &r.ProbeRequests, &r.ProbeFailures, &findings, &claims, &changes)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return Revision{}, fmt.Errorf("revision of deploy %q: %w", deploy, ErrNotFound)
 	}
 	if err == nil {
-		err = errors.Join(json.Unmarshal(findings, &r.Findings), json.Unmarshal(claims, &r.Claims))
+		err = errors.Join(json.Unmarshal(findings, &r.Findings), json.Unmarshal(claims, &r.Claims), json.Unmarshal(changes, &r.Changes))
 	}
 	if err != nil {
 		return Revision{}, fmt.Errorf("read revision of deploy %s: %w", deploy, err)
@@ -117,4 +125,19 @@ func (db *DB) Unsealed(ctx context.Context) (deploys []analysis.Deploy, err erro
 		return nil, fmt.Errorf("read unsealed deploys: %w", err)
 	}
 	return deploys, nil
+}
+
+// revisions reads what the saved reports of the deploy were and changed.
+func (r *observer) revisions() (err error) {
+	if r.o.Deploy.ID == "" {
+		return nil
+	}
+	r.o.Revisions, err = rowsOf(r.ctx, r.sql, func(rows *sql.Rows, n *analysis.RevisionNote) error {
+		var changes []byte
+		if err := rows.Scan(&n.Number, stamp{&n.At}, &n.Verdict, &changes); err != nil {
+			return err
+		}
+		return json.Unmarshal(changes, &n.Changes)
+	}, `SELECT number, at, verdict, changes FROM revision WHERE deploy_id = ? ORDER BY number`, r.o.Deploy.ID)
+	return err
 }

@@ -1,6 +1,8 @@
 package views
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"gapless/analysis"
@@ -47,7 +49,7 @@ func conditionSentence(code string, v values) string {
 	case "miss-chance":
 		return missChance(v)
 	case "provisional":
-		return "Provisional: evidence may still arrive."
+		return provisional(v)
 	case "blind-spot":
 		sentence := "Source " + source + " was blind"
 		if n, ok := v.number("seconds"); ok {
@@ -142,4 +144,26 @@ func metricVerdict(known, found int) string {
 		return ": more than there can be, so the two are not of the same requests"
 	}
 	return ": rows are missing"
+}
+
+// provisional says that nothing is final, and what is still expected: the logs, with
+// those of their nodes that have not delivered all.
+func provisional(v values) string {
+	logs := v.lists("awaited")
+	if len(logs) == 0 {
+		return "Provisional: evidence may still arrive."
+	}
+	var parts []string
+	for _, source := range slices.Sorted(maps.Keys(logs)) {
+		nodes := logs[source]
+		switch n := len(nodes); {
+		case n == 0:
+			parts = append(parts, source)
+		case n <= 3:
+			parts = append(parts, source+" from "+list(nodes))
+		default:
+			parts = append(parts, source+" from "+plural(n, "node", "nodes"))
+		}
+	}
+	return "Provisional: all counts may still grow. Log objects are still expected of " + list(parts) + "."
 }

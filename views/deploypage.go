@@ -45,6 +45,8 @@ type DeployPage struct {
 	Baseline     Table
 	Controls     Table
 	Provenance   []Fact
+	Provisional  bool  // counts may still grow
+	Revisions    Table // empty unless late evidence made more than one
 }
 
 // VerdictPanel is the answer.
@@ -130,6 +132,8 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	page.Claims, page.Steps = claimTable(r), stepTable(r, zone)
 	page.Baseline, page.Controls = baselineTable(r), controlTable(r)
 	page.Provenance = provenance(r, zone)
+	page.Provisional = r.Window.State != analysis.WindowSealed
+	page.Revisions = revisionTable(obs.Revisions, zone)
 	return page
 }
 
@@ -244,11 +248,47 @@ func facts(r *analysis.Report, zone *time.Location) []Fact {
 		from, to = clock(whole.From.Time, zone), clock(whole.To.Time, zone)
 	}
 	add(Fact{Label: "Window", Stamp: &from, To: &to, Note: note})
+	if n := len(r.Provenance.Changes); n > 0 {
+		add(Fact{Label: "Late evidence changed", Text: list(r.Provenance.Changes[:min(n, maxChanges)]), Note: moreChanges(n)})
+	}
 	add(Fact{Label: "One target only", Text: singleTargetFact(r)})
 	if fact := reportedFact(r, zone); fact.Label != "" {
 		add(fact)
 	}
 	return facts
+}
+
+// maxChanges bounds the changes of a revision that stand beside the verdict; the
+// table of revisions has all.
+const maxChanges = 3
+
+func moreChanges(n int) string {
+	if n <= maxChanges {
+		return ""
+	}
+	return "and " + Count(n-maxChanges) + " more"
+}
+
+func revisionTable(revisions []analysis.RevisionNote, zone *time.Location) Table {
+	table := Table{Caption: "Revisions of this report, newest first", Columns: []Cell{right("revision"), left("judged at"), left("verdict"), left("what it changed")}}
+	if len(revisions) < 2 {
+		return table
+	}
+	for i := len(revisions) - 1; i >= 0; i-- {
+		n := revisions[i]
+		changed := Cell{Text: "the first", Class: "l z"}
+		if n.Number > 1 {
+			changed = Cell{Class: "l w"}
+			for _, change := range n.Changes {
+				changed.Spans = append(changed.Spans, SpanText{Text: change})
+			}
+			if len(n.Changes) == 0 {
+				changed = Cell{Text: "nothing that counts", Class: "l z"}
+			}
+		}
+		table.Rows = append(table.Rows, Row{Cells: []Cell{right(Count(n.Number)), at(dateClock(n.At, zone)), left(word(verdictWords, n.Verdict)), changed}})
+	}
+	return table
 }
 
 func webLink(address string) string {

@@ -448,6 +448,8 @@ func coverageTable(r *analysis.Report, zone *time.Location) Table {
 			horizon = left("awaited")
 			if *c.HorizonPassed {
 				horizon = left("all in")
+			} else if len(c.Awaited) > 0 {
+				horizon = Cell{Class: "l w", Spans: awaitedSpans(c.Awaited, zone)}
 			}
 		}
 		row := Row{Cells: []Cell{left(c.Source), right(Seconds(c.Seen)), optional(c.Lines), optional(c.Malformed), optional(c.PartialObjects), horizon}}
@@ -458,6 +460,22 @@ func coverageTable(r *analysis.Report, zone *time.Location) Table {
 		table.Rows = append(table.Rows, Row{Cells: append(row.Cells, holes)})
 	}
 	return table
+}
+
+// awaitedSpans lists the first few nodes whose objects are still expected, and of when.
+func awaitedSpans(awaited []analysis.Awaited, zone *time.Location) []SpanText {
+	var spans []SpanText
+	for i, a := range awaited {
+		if i == 5 {
+			return append(spans, SpanText{Text: "and " + Count(len(awaited)-5) + " more"})
+		}
+		text := "awaited"
+		if a.Node != "" {
+			text += " of " + a.Node
+		}
+		spans = append(spans, SpanText{From: clock(a.From.Time, zone), To: clock(a.To.Time, zone), Text: text})
+	}
+	return spans
 }
 
 // holeSpans lists the first few holes of a source.

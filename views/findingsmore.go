@@ -47,6 +47,8 @@ func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 		return versionWorse(v)
 	case "log-incomplete":
 		return conditionSentence(code, v), "Failures may stand in the lines that are missing. Look for partial objects and late ones on the collectors page."
+	case "log-late":
+		return logLate(v)
 	case "no-baseline":
 		return "There is nothing to compare " + classNoun(v.text("traffic")) + " failures with: the time before the deploy has no requests.",
 			"Keep a longer baseline, or deploy when there is traffic."
@@ -224,4 +226,16 @@ func clockSkew(v values) (sentence, remedy string) {
 		return "Two clocks cannot both be right.", remedy
 	}
 	return "The clocks of " + a + " and " + b + " cannot both be right.", remedy
+}
+
+func logLate(v values) (sentence, remedy string) {
+	n, _ := v.count("objects")
+	sentence = plural(n, "log object", "log objects") + " of " + v.text("source") + " came later than is waited for"
+	if settle, ok := v.number("settle_s"); ok {
+		sentence += " (" + Seconds(settle) + ")"
+	}
+	if late, ok := v.number("late_s"); ok {
+		sentence += ", the latest " + Seconds(late) + " after the end of its period"
+	}
+	return sentence + ".", "A verdict sealed before they came did not know them; revisions say what they changed. If it happens often, raise window.settle."
 }

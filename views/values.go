@@ -148,3 +148,27 @@ func (v values) String() string {
 	slices.Sort(parts)
 	return strings.Join(parts, ", ")
 }
+
+// lists reads lists of texts by name.
+func (v values) lists(key string) map[string][]string {
+	switch value := v.get(key).(type) {
+	case map[string][]string:
+		return value
+	case map[string]any:
+		lists := map[string][]string{}
+		for name, each := range value {
+			items, ok := each.([]any)
+			if !ok {
+				continue
+			}
+			lists[name] = []string{}
+			for _, item := range items {
+				if text, ok := item.(string); ok {
+					lists[name] = append(lists[name], text)
+				}
+			}
+		}
+		return lists
+	}
+	return nil
+}

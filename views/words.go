@@ -98,6 +98,7 @@ var whyWords = map[string]string{
 	"no_matched_requests":       "needs requests matched in two places",
 	"no_attempts_in_log":        "needs an access log that tells which targets were asked before the one that answered",
 	"horizon_not_passed":        "late log lines are still awaited",
+	"no_arrival_times":          "needs to know when objects were delivered, which a folder does not tell",
 }
 
 var basisWords = map[string]string{

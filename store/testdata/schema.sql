@@ -207,6 +207,7 @@ CREATE TABLE revision (
     probe_requests INTEGER,
     probe_failures INTEGER,
     findings       TEXT NOT NULL,    -- codes as a JSON list
+    changes        TEXT NOT NULL,    -- what differs from the one before, as a JSON list
     claims         TEXT NOT NULL,    -- what became of the claims, as a JSON list
     PRIMARY KEY (deploy_id, number)
 ) STRICT;
