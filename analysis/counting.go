@@ -64,7 +64,8 @@ func (b *bench) measured(class Class) bool {
 // brought an object; or it was read without one, and none was due, since no probe
 // of ours passed the load balancer either.
 func (b *bench) logRead() bool {
-	if slices.ContainsFunc(b.obs.Objects, func(o Object) bool { return b.counting[o.Source] && o.Error == "" }) {
+	if slices.ContainsFunc(b.obs.Objects, func(o Object) bool { return b.counting[o.Source] && o.Error == "" }) ||
+		slices.ContainsFunc(b.obs.Cells, func(c Cell) bool { return b.counting[c.Source] }) {
 		return true
 	}
 	due := slices.ContainsFunc(b.obs.Probes, func(p ProbeRequest) bool { return p.Status > 0 && b.inWindow(p.Sent) })
