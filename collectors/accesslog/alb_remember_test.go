@@ -17,6 +17,14 @@ func TestLinesDoNotDependOnThoseBefore(t *testing.T) {
 	for line := range strings.SplitSeq(strings.TrimSpace(string(generate(40))), "\n") {
 		lines = append(lines, line)
 	}
+	// Fields that begin like those of another line and go on, or lack what ended them.
+	sound := lines[len(lines)-1]
+	for _, change := range []string{` 10 2026`, ` 100 2026`, ` 1 2026`, ` "10" 2026`, ` "10"2026`, ` 10  2026`, ` 10 "2026`} {
+		lines = append(lines, strings.Replace(sound, ` 10 2026`, change, 1))
+	}
+	for _, change := range []string{`8a067 "Root`, `8a067x "Root`, `8a067"Root`, `8a067  "Root`, `8a067 Root`, `8a06 "Root`, `8a067" "Root`} {
+		lines = append(lines, strings.Replace(sound, `8a067 "Root`, change, 1))
+	}
 	for _, before := range lines {
 		for _, text := range lines {
 			compareFresh(t, before, text)
