@@ -106,34 +106,50 @@ func (b *bench) complete() []Completeness {
 			}
 			if len(nodes) == 0 { // the log lacks the ids: compare counts
 				row.Matched = "count"
-				row.Found = b.countLogged(source, i)
+				row.Known, row.Found = b.countLogged(source, i)
 			}
 			if row.Known > 0 {
 				row.Share = new(float64(row.Found) / float64(row.Known))
 			}
 			rows = append(rows, row)
 		}
+		if len(nodes) > 0 {
+			for _, name := range b.untouched(source) {
+				rows = append(rows, Completeness{Source: source, Node: name, Phase: "", Matched: "one_by_one"})
+			}
+		}
 	}
 	return rows
 }
 
-// countLogged counts the rows of our own probers in one log and phase.
-func (b *bench) countLogged(source string, phase int) int {
-	n := 0
-	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		if c.Source == source && b.byProber(c.Class) && b.phaseAt(time.Unix(c.Second, 0)) == phase {
-			n += c.Count
+// countLogged compares numbers where a log lacks the ids: of our business probes, or
+// of the health samples where there are none, how many were answered in a phase and
+// how many rows of that class the log has of its seconds. Others may send the like, so
+// no more are found than were sent.
+func (b *bench) countLogged(source string, phase int) (known, found int) {
+	class := ClassProbe
+	if !b.byProber(class) {
+		class = ClassHealth
+	}
+	for i := range b.obs.Probes {
+		if p := &b.obs.Probes[i]; p.Class == class && p.Status > 0 && b.phaseAt(p.Sent) == phase {
+			known++
 		}
 	}
-	return n
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if c.Source == source && c.Class == class && b.phaseAt(time.Unix(c.Second, 0)) == phase {
+			found += c.Count
+		}
+	}
+	return known, min(found, known)
 }
 
 // known sums a log's completeness from the deploy's start on; ok is false where no
 // known request was sent.
 func (b *bench) knownFound(source string) (known, found int) {
 	for _, row := range b.report.Completeness {
-		if row.Source == source && row.Phase != "baseline" && row.Phase != WholeMinutes {
+		if row.Source == source && row.Phase != "baseline" && row.Phase != WholeMinutes && row.Phase != "" {
 			known += row.Known
 			found += row.Found
 		}

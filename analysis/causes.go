@@ -9,17 +9,19 @@ import (
 // findCauses puts every failure down to the first cause of DESIGN's list that the
 // evidence bears out, and fills the causes of the totals.
 func (b *bench) findCauses() {
+	b.findForeignStops()
 	b.report.Baseline = b.baselineTests()
 	b.findWorseRoutes()
 	quiet := map[string]bool{}
 	for _, t := range b.report.Baseline {
 		quiet[t.Kind] = t.BaselineFailures > 0 && !t.Significant
 	}
-	b.findForeignStops()
-	widen := b.clockDoubt()
+	widen := b.doubt
 	for i := range b.failures {
 		f := &b.failures[i]
 		switch {
+		case f.end.Before(b.started) && b.meetsNeighbor(f, widen):
+			f.cause = CauseShared
 		case f.end.Before(b.started): // nothing had begun: the service's own background
 			f.cause = CauseBackground
 		case b.meetsDeploy(f, widen):
@@ -31,7 +33,7 @@ func (b *bench) findCauses() {
 			f.cause = CauseShared
 		case b.byNewVersion(f) && b.worse[routeKey{f.class, f.route}] != nil:
 			f.cause = CauseVersion
-		case quiet[f.kind()] && f.target != "":
+		case quiet[f.kind()] && f.target != "" && !b.atRisk(f) && !b.doubtful:
 			f.cause = CauseBackground
 		default:
 			f.cause = CauseUnexplained
@@ -71,6 +73,23 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 	return slices.ContainsFunc(b.zero, func(s Span) bool { return !to.Before(s.From.Time) && from.Before(s.To.Time) })
 }
 
+// atRisk reports whether a failure lies in its target's own risky time, from its
+// drain mark or stop to its return, with slack.
+func (b *bench) atRisk(f *failure) bool {
+	l := b.byName[f.target]
+	if l == nil {
+		return true
+	}
+	slack := b.slack(l.group)
+	return slices.ContainsFunc(l.cycles, func(c cycle) bool {
+		back := latest(c.firstServed, c.ready)
+		if back.IsZero() {
+			back = b.to
+		}
+		return !f.end.Before(c.begin().Add(-slack)) && !f.start.After(back.Add(slack))
+	})
+}
+
 // meetsNeighbor reports whether a failure meets the time from a stop of the target by
 // another deploy to its next readiness, widened by the check's timeout.
 func (b *bench) meetsNeighbor(f *failure, widen time.Duration) bool {
@@ -83,7 +102,7 @@ func (b *bench) meetsNeighbor(f *failure, widen time.Duration) bool {
 // findForeignStops lists the stops that other deploys made in this window.
 func (b *bench) findForeignStops() {
 	for _, s := range b.obs.Steps {
-		if rank(s.Kind) != 2 || b.owner(s) == b.obs.Deploy.ID {
+		if owner := b.owner(s); rank(s.Kind) != 2 || owner == "" || owner == b.obs.Deploy.ID {
 			continue
 		}
 		var back time.Time
@@ -92,8 +111,14 @@ func (b *bench) findForeignStops() {
 				back = earliest(back, r.At)
 			}
 		}
-		slack := b.slack("")
-		b.foreign = append(b.foreign, drain{s.Target, s.At.Add(-slack), latest(back, s.At).Add(slack)})
+		if back.IsZero() {
+			back = b.to
+		}
+		slack := time.Second
+		if l := b.byName[s.Target]; l != nil {
+			slack = b.slack(l.group)
+		}
+		b.foreign = append(b.foreign, drain{s.Target, s.At.Add(-slack), back.Add(slack)})
 	}
 }
 
@@ -101,17 +126,12 @@ func near(from, to, moment time.Time, slack time.Duration) bool {
 	return !moment.IsZero() && !to.Before(moment.Add(-slack)) && !from.After(moment.Add(slack))
 }
 
-// clockDoubt is the largest distance from zero that any clock's offset may have; 0
-// where no request was matched.
+// clockDoubt is how far from each other two clocks may be by the bounds on their
+// offsets; 0 where no request was matched.
 func (b *bench) clockDoubt() time.Duration {
 	doubt := 0.0
 	for _, o := range b.offsets {
-		switch {
-		case o.Offset.From > 0: // the other clock is surely ahead
-			doubt = max(doubt, o.Offset.To)
-		case o.Offset.To < 0:
-			doubt = max(doubt, -o.Offset.From)
-		}
+		doubt = max(doubt, o.Offset.To, -o.Offset.From)
 	}
 	return time.Duration(doubt * float64(time.Millisecond))
 }
@@ -177,6 +197,7 @@ func (b *bench) findWorseRoutes() {
 	}
 	for k, n := range after {
 		o := before[k]
+		b.versionsCompared = b.versionsCompared || o.all > 0 && n.all > 0
 		if o.all == 0 || n.failed == 0 {
 			continue
 		}
@@ -201,6 +222,9 @@ func (b *bench) baselineTests() []BaselineTest {
 	classes := map[string]Class{}
 	for _, f := range b.failures {
 		p := kinds[f.kind()]
+		if b.meetsNeighbor(&f, b.doubt) {
+			continue // another deploy's, not the service's background
+		}
 		if f.end.Before(b.started) {
 			p.baseline += f.n
 		} else {
@@ -209,7 +233,10 @@ func (b *bench) baselineTests() []BaselineTest {
 		kinds[f.kind()] = p
 		classes[f.kind()] = f.class
 	}
-	tests := []BaselineTest{}
+	var tests []BaselineTest
+	if b.measured(ClassUser) || b.measured(ClassProbe) {
+		tests = []BaselineTest{}
+	}
 	for _, kind := range sortedKeys(kinds) {
 		p := kinds[kind]
 		if p.baseline == 0 {
@@ -218,10 +245,51 @@ func (b *bench) baselineTests() []BaselineTest {
 		t := BaselineTest{Kind: kind, BaselineFailures: p.baseline, WindowFailures: p.window}
 		t.BaselineRequests, t.WindowRequests = b.exposure(classes[kind])
 		t.P = binomialAtLeast(p.window, p.baseline+p.window, share(t.WindowRequests, t.BaselineRequests))
+		t.P = min(t.P, b.clusterChance(kind))
 		t.Significant = t.P < significance
 		tests = append(tests, t)
 	}
 	return tests
+}
+
+// clusterSpans are the lengths in which failures are looked at for coming together.
+var clusterSpans = []time.Duration{5 * time.Second, 30 * time.Second}
+
+// clusterChance is an upper bound on the chance that failures of a kind, scattered
+// over the window at their own rate, come together anywhere after the deploy's start
+// as closely as they did (Poisson, Bonferroni over the places a span can have): a
+// total that is no larger than the baseline's may still lie in one hole.
+func (b *bench) clusterChance(kind string) float64 {
+	var at []time.Time
+	all := 0
+	for _, f := range b.failures {
+		if f.kind() != kind || b.meetsNeighbor(&f, b.doubt) {
+			continue
+		}
+		all += f.n
+		if !f.end.Before(b.started) {
+			for range f.n {
+				at = append(at, f.end)
+			}
+		}
+	}
+	length := seconds(b.seenTo.Sub(b.from))
+	chance := 1.0
+	for _, span := range clusterSpans {
+		most := 0
+		for i, j := 0, 0; i < len(at); i++ {
+			for at[i].Sub(at[j]) > span {
+				j++
+			}
+			most = max(most, i-j+1)
+		}
+		if most < 3 || length <= seconds(span) {
+			continue
+		}
+		places := length / seconds(span)
+		chance = min(chance, places*poissonAtLeast(most, float64(all)*seconds(span)/length))
+	}
+	return chance
 }
 
 // exposure is how many requests of a class the baseline and the time after had.

@@ -34,6 +34,8 @@ const (
 	ReasonStopUnknown     = "stop_unknown"
 	ReasonServedUnknown   = "served_unknown"
 	ReasonNotApplicable   = "not_applicable"
+	ReasonNotOver         = "deploy_not_over"
+	ReasonClocks          = "clocks_disagree"
 )
 
 // judgeClaims judges the built-in claims over [deploy.started, end of the window), and
@@ -84,6 +86,10 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 		c.State, c.Reason = Inconclusive, ReasonSurge
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	case b.unfinished():
+		c.State, c.Reason = Inconclusive, ReasonNotOver
+	case b.doubtful && slices.ContainsFunc(b.failures, func(f failure) bool { return f.class == class }):
+		c.State, c.Reason = Inconclusive, ReasonClocks // some of the window's failures may lie after the true start
 	case b.nobodyIn(c.Scope):
 		c.State, c.Reason = Untested, ReasonNobodyThere
 	default:
@@ -103,7 +109,7 @@ func (b *bench) requiredIn(s Scope) []Required {
 	if class == ClassUser {
 		for _, source := range sortedKeys(b.counting) {
 			why := b.wholeOver(source, s)
-			if known, found := b.knownFound(source); why == "" && (found < known || b.lacksRows(source)) {
+			if known, found := b.knownFound(source); why == "" && (found < known || b.lacksRows(source) || len(b.logDoubts(source, s.From.Time, s.To.Time)) > 0) {
 				why = "incomplete"
 			}
 			list = append(list, Required{Source: source, Complete: why == "", Why: why})
@@ -185,20 +191,31 @@ func (b *bench) judgeAlwaysOne(c *Claim) {
 	}
 	served := slices.ContainsFunc(b.lives, func(l *life) bool { return len(l.points) > 0 })
 	switch {
-	case len(b.report.ZeroTargets) > 0:
+	case b.zeroAfter(b.zero):
 		c.State, c.Reason = Disproved, ReasonZeroTargets
-		for _, s := range b.report.ZeroTargets {
-			c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: s.From, To: s.To})
+		for _, s := range b.zero {
+			if s.To.After(b.started) {
+				c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: s.From, To: s.To})
+			}
 		}
 	case !served && len(c.Required) == 0:
 		c.State, c.Reason = Untested, ReasonNotMeasured
 	case !served:
 		c.State, c.Reason = Inconclusive, ReasonServedUnknown
+	case b.zeroAfter(b.maybeZero): // nobody served and nobody was refused: traffic cannot tell
+		c.State, c.Reason = Inconclusive, ReasonServedUnknown
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	case b.unfinished():
+		c.State, c.Reason = Inconclusive, ReasonNotOver
 	default:
 		c.State, c.Reason = Supported, ReasonNoFailure
 	}
+}
+
+// zeroAfter reports whether any of the spans reaches beyond the deploy's start.
+func (b *bench) zeroAfter(spans []Span) bool {
+	return slices.ContainsFunc(spans, func(s Span) bool { return s.To.After(b.started) && s.From.Before(b.to) })
 }
 
 // judgeEjected judges "every target was out of rotation before it was stopped". It
@@ -258,7 +275,7 @@ func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 	}
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if cell.Target == l.name && cell.TargetStatus > 0 && b.counting[cell.Source] && !cell.First.Before(c.stop) && cell.First.Before(until) {
+		if cell.Target == l.name && cell.TargetStatus > 0 && !cell.Outcome.Failure() && b.counting[cell.Source] && cell.First.After(c.stop.Add(b.doubt)) && cell.First.Before(until) {
 			n.add(cell.Class, cell.Count)
 			last = latest(last, cell.Last)
 		}
@@ -345,6 +362,12 @@ func (b *bench) conditions() []Condition {
 		for _, gap := range b.metricGaps(source) {
 			add("log-incomplete", gap.values())
 		}
+		for _, doubt := range b.logDoubts(source, b.started, b.to) {
+			add(doubt.code, doubt.values)
+		}
+		for _, node := range b.unchecked(source) {
+			add("log-unchecked", map[string]any{"source": source, "node": node})
+		}
 	}
 	for _, probe := range b.obs.Service.Probes {
 		if probe.Class == ClassProbe && probe.NewConnections && probes != nil {
@@ -391,12 +414,30 @@ func (b *bench) userConditions(add func(string, map[string]any), users, probes *
 	add("status-codes-only", map[string]any{"traffic": ClassUser})
 	if b.claimState(ClaimNoUserFailure) == Supported {
 		for _, source := range sortedKeys(b.counting) {
-			add("census", map[string]any{"source": source, "requests": users.Requests})
+			if len(b.unchecked(source)) == 0 {
+				add("census", map[string]any{"source": source, "requests": b.usersIn(source)})
+			}
 		}
 	}
-	if there, _ := b.usersAtRisk(); there < lowTraffic && b.obs.Deploy.ID != "" {
+	for _, class := range []Class{ClassHealth, ClassTool} {
+		if n := b.causedIn(class)[CauseDeploy]; n > 0 {
+			add("other-traffic-failed", map[string]any{"traffic": class, "count": n})
+		}
+	}
+	if there, risky := b.usersAtRisk(); risky && there < lowTraffic && b.obs.Deploy.ID != "" {
 		add("low-traffic", map[string]any{"requests": there})
 	}
+}
+
+// usersIn counts the user requests of one access log.
+func (b *bench) usersIn(source string) int {
+	n := 0
+	for i := range b.obs.Cells {
+		if c := &b.obs.Cells[i]; c.Source == source && c.Class == ClassUser && b.inWindow(time.Unix(c.Second, 0)) {
+			n += c.Count
+		}
+	}
+	return n
 }
 
 // missConditions name, per probe, the worst chance that a window of 400 ms on one

@@ -44,7 +44,8 @@ func (b *bench) clocks() []ClockOffset {
 	for id, r := range b.logged {
 		if p := sent[id]; p != nil && !r.Start.IsZero() {
 			// It received after the send and answered before the answer came.
-			narrow(r.Source, p, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Sub(p.Sent)))
+			fine := cutTo(r.Start, r.End)
+			narrow(r.Source, p, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Add(fine).Sub(p.Sent)))
 		}
 	}
 	if len(perMinute) == 0 {
@@ -61,6 +62,7 @@ func (b *bench) clocks() []ClockOffset {
 		bound := perMinute[m]
 		if bound.From > bound.To {
 			b.skewed[m.source] = true
+			bound = Interval{bound.To, bound.From}
 		}
 		if n := len(offsets); n > 0 && offsets[n-1].B == m.source {
 			o := &offsets[n-1].Offset
@@ -97,6 +99,20 @@ func resolutions(handled []HandledRequest) map[string]time.Duration {
 		}
 	}
 	return finest
+}
+
+// cutTo tells to what the times of one logged request are cut.
+func cutTo(times ...time.Time) time.Duration {
+	cut := time.Second
+	for _, t := range times {
+		switch nanoseconds := time.Duration(t.Nanosecond()); {
+		case nanoseconds%time.Millisecond != 0:
+			return 0
+		case nanoseconds != 0:
+			cut = min(cut, time.Millisecond)
+		}
+	}
+	return cut
 }
 
 // handledInside are the records of the window itself.

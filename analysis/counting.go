@@ -14,12 +14,13 @@ type tally struct {
 	statuses           map[string]int
 	routes             map[string]RouteCount
 	byTarget           map[string]int
+	attributed         bool      // something tells which target served
 	sketch             Histogram // users: from cells, microseconds
 	exact              []float64 // probes: milliseconds
 }
 
-func newTally() *tally {
-	return &tally{outcomes: map[Outcome]int{}, statuses: map[string]int{}, routes: map[string]RouteCount{}, byTarget: map[string]int{}}
+func newTally(attributed bool) *tally {
+	return &tally{attributed: attributed, outcomes: map[Outcome]int{}, statuses: map[string]int{}, routes: map[string]RouteCount{}, byTarget: map[string]int{}}
 }
 
 func (t *tally) add(n int, outcome Outcome, status int, route, servedBy string) {
@@ -72,6 +73,14 @@ func (b *bench) logRead() bool {
 	return !due && slices.ContainsFunc(b.obs.Runs, func(r Run) bool { return b.counting[r.Source] && r.Code == "" && r.Error == "" })
 }
 
+// attributes reports whether anything can tell which target served a class's
+// requests: an access log does for those that it counts; for a prober's own records an
+// application log, known requests in an access log, or the answers themselves.
+func (b *bench) attributes(class Class) bool {
+	return !b.byProber(class) || len(b.obs.Service.AppLogs) > 0 || len(b.obs.Known) > 0 ||
+		slices.ContainsFunc(b.obs.Probes, func(p ProbeRequest) bool { return p.Class == class && p.Target != "" })
+}
+
 // countTraffic fills the traffic of every phase and the totals. Probe requests and
 // all failures that were recorded one by one belong to phases by exact time (start;
 // a failure by its end), other logged requests by the start of their second.
@@ -82,10 +91,10 @@ func (b *bench) countTraffic() {
 		phases[i] = map[Class]*tally{}
 	}
 	for _, class := range Classes {
-		if b.measured(class) {
-			whole[class] = newTally()
+		if b.measured(class) || slices.ContainsFunc(b.failures, func(f failure) bool { return f.class == class }) {
+			whole[class] = newTally(b.attributes(class))
 			for i := range phases {
-				phases[i][class] = newTally()
+				phases[i][class] = newTally(b.attributes(class))
 			}
 		}
 	}
@@ -189,8 +198,16 @@ func (t *tally) latencies() (p50, p95, p99, top *float64) {
 	return &values[0], &values[1], &values[2], &values[3]
 }
 
+// servedBy counts requests per target; nil where nothing tells who served.
+func (t *tally) servedBy() map[string]int {
+	if !t.attributed && len(t.byTarget) == 0 {
+		return nil
+	}
+	return t.byTarget
+}
+
 func (t *tally) counts() *Counts {
-	c := &Counts{Requests: t.requests, Failures: t.failures, Outcomes: t.outcomes, ByTarget: t.byTarget}
+	c := &Counts{Requests: t.requests, Failures: t.failures, Outcomes: t.outcomes, ByTarget: t.servedBy()}
 	c.P50, c.P95, c.P99, c.Max = t.latencies()
 	return c
 }
@@ -198,7 +215,7 @@ func (t *tally) counts() *Counts {
 func (t *tally) total() *Total {
 	total := &Total{
 		Requests: t.requests, Failures: t.failures, Outcomes: t.outcomes, Statuses: t.statuses,
-		Causes: map[Cause]int{}, ByRoute: t.routes, ByTarget: t.byTarget,
+		Causes: map[Cause]int{}, ByRoute: t.routes, ByTarget: t.servedBy(),
 	}
 	total.P50, total.P95, total.P99, total.Max = t.latencies()
 	return total

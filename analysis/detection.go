@@ -34,7 +34,6 @@ func (b *bench) detect() []Detection {
 				byTarget[target] = append(byTarget[target], p.Sent)
 			}
 			if b.probeOutcome(p).Failure() {
-				failed[""]++
 				failed[target]++
 			}
 		}
@@ -47,14 +46,18 @@ func (b *bench) detect() []Detection {
 		}
 		for _, scope := range scopes {
 			if len(byTarget) == 0 {
-				rows = append(rows, b.detectUnattributed(probe, scope, sends, failed[""]))
+				all := 0
+				for _, n := range failed {
+					all += n
+				}
+				rows = append(rows, b.detectUnattributed(probe, scope, sends, all))
 				continue
 			}
 			for _, l := range b.lives {
-				if at := byTarget[l.name]; len(at) > 0 {
-					slices.SortFunc(at, time.Time.Compare)
-					rows = append(rows, b.detectTarget(probe, scope, l, at, failed[l.name]))
-				}
+				// One that no request reached has its row too: all would have been missed.
+				at := byTarget[l.name]
+				slices.SortFunc(at, time.Time.Compare)
+				rows = append(rows, b.detectTarget(probe, scope, l, at, failed[l.name]+failed[""]))
 			}
 		}
 	}

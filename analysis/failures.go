@@ -124,12 +124,19 @@ func (b *bench) probeOutcome(p *ProbeRequest) Outcome {
 // logged it, by the answer itself, or by its row in the access log.
 func (b *bench) sentTo(p *ProbeRequest) (target string, answered bool) {
 	id := probeID{p.Run, p.Seq}
-	begun := ""
+	begun, answeredBy := "", ""
 	for _, h := range b.handled[id] {
-		if !h.Begun {
-			return h.Target, true
+		switch {
+		case h.Begun:
+			begun = h.Target
+		case answeredBy != "" && answeredBy != h.Target:
+			return "", false // two targets claim it: neither can be believed
+		default:
+			answeredBy = h.Target
 		}
-		begun = h.Target
+	}
+	if answeredBy != "" {
+		return answeredBy, true
 	}
 	if p.Target != "" {
 		return p.Target, true

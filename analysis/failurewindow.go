@@ -10,7 +10,10 @@ import (
 // where the target served in between, or after a pause longer than the health-check
 // interval.
 func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
-	windows := []FailureWindow{}
+	var windows []FailureWindow
+	if b.measured(ClassUser) || b.measured(ClassProbe) || b.measured(ClassHealth) {
+		windows = []FailureWindow{} // measured, and perhaps none
+	}
 	pause := b.health(l.group).Interval
 	if pause == 0 {
 		pause = 30 * time.Second // ELBv2's default interval

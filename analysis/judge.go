@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -23,6 +24,8 @@ func Judge(obs Observations) Report {
 	b.attribute()
 	b.counted = b.countMetrics()
 	b.offsets = b.clocks()
+	b.doubt = b.clockDoubt()
+	b.checkStops()
 	b.findCauses()
 
 	r := &b.report
@@ -70,11 +73,17 @@ type bench struct {
 	coverage map[string]*Coverage
 	surges   []surge
 	offsets  []ClockOffset
-	counted  []countedSum   // by the load balancer's own monitoring
-	prober   map[Class]bool // classes that are counted in our own records
-	single   []TargetSpan
-	zero     []Span
-	worse    map[routeKey]*worse
+	doubt    time.Duration // how far two clocks may be apart
+	doubtful bool          // steps contradict each other, or what traffic shows
+	// servedThrough are the stops through which the target is known to have served.
+	servedThrough    []TargetSpan
+	counted          []countedSum   // by the load balancer's own monitoring
+	prober           map[Class]bool // classes that are counted in our own records
+	single           []TargetSpan
+	zero             []Span
+	maybeZero        []Span // nobody served, but nothing shows that nobody could
+	worse            map[routeKey]*worse
+	versionsCompared bool // requests of both versions were seen on some route
 	// servedFrom and servedTo are the first and last moment at which any target served.
 	servedFrom, servedTo time.Time
 	skewed               map[string]bool // clocks whose bounds contradict each other within a minute
@@ -87,6 +96,7 @@ type probeID struct {
 }
 
 func newBench(obs Observations) *bench {
+	sortInputs(&obs)
 	b := &bench{
 		obs: obs, from: obs.From, to: obs.To, seenTo: obs.To,
 		byName: map[string]*life{}, counting: map[string]bool{},
@@ -108,7 +118,7 @@ func newBench(obs Observations) *bench {
 		}
 	}
 	for i := range obs.Probes {
-		if class := obs.Probes[i].Class; class == ClassProbe || class == ClassHealth {
+		if class := obs.Probes[i].Class; (class == ClassProbe || class == ClassHealth) && (b.inWindow(obs.Probes[i].Sent) || b.inWindow(obs.Probes[i].Done)) {
 			b.prober[class] = true
 		}
 	}
@@ -123,6 +133,29 @@ func newBench(obs Observations) *bench {
 	}
 	b.nameTargets()
 	return b
+}
+
+// sortInputs gives single records an order of their own, so that no rule depends on
+// the order in which they arrived. Cells are only ever summed.
+func sortInputs(o *Observations) {
+	o.Handled = slices.Clone(o.Handled)
+	slices.SortFunc(o.Handled, func(x, y HandledRequest) int {
+		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Run, y.Run), cmp.Compare(x.Seq, y.Seq), compareStrings(x.Target, y.Target),
+			compareStrings(x.Source, y.Source), cmp.Compare(x.Status, y.Status))
+	})
+	o.Requests = slices.Clone(o.Requests)
+	slices.SortFunc(o.Requests, func(x, y Request) int {
+		return cmp.Or(x.End.Compare(y.End), x.Start.Compare(y.Start), compareStrings(x.Source, y.Source), compareStrings(x.Object, y.Object),
+			cmp.Compare(x.Line, y.Line), compareStrings(x.URL, y.URL))
+	})
+	o.Runs = slices.Clone(o.Runs)
+	slices.SortFunc(o.Runs, func(x, y Run) int {
+		return cmp.Or(x.At.Compare(y.At), x.From.Compare(y.From), x.To.Compare(y.To), compareStrings(x.Source, y.Source), compareStrings(x.Error, y.Error))
+	})
+	o.Steps = slices.Clone(o.Steps)
+	slices.SortFunc(o.Steps, func(x, y Step) int {
+		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Deploy, y.Deploy), cmp.Compare(x.Kind, y.Kind), compareStrings(x.Target, y.Target), compareStrings(x.Source, y.Source))
+	})
 }
 
 // nameTargets lists the targets: the configured ones first, then any other that a
@@ -185,9 +218,9 @@ func (b *bench) nameTargets() {
 	}
 }
 
-// health is the health check of a target group: as configured, else as the load
-// balancer told it. Whoever configures it knows better: an API may tell whole seconds
-// only.
+// health is the health check of a target group: as the load balancer told it, else
+// as configured. An API that tells whole seconds only does not contradict a
+// configuration that is finer and agrees with it when rounded up.
 func (b *bench) health(group string) HealthCheck {
 	var told, configured HealthCheck
 	for _, g := range b.obs.Groups {
@@ -202,7 +235,10 @@ func (b *bench) health(group string) HealthCheck {
 			}
 		}
 	}
-	if configured.Known() {
+	wholeSeconds := func(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+	agrees := wholeSeconds(configured.Interval) == told.Interval && wholeSeconds(configured.Timeout) == told.Timeout &&
+		configured.Unhealthy == told.Unhealthy && configured.Healthy == told.Healthy
+	if configured.Known() && (!told.Known() || agrees) {
 		return configured
 	}
 	return told

@@ -120,7 +120,10 @@ func (b *bench) under(name string, at time.Time) []string {
 		for _, c := range l.cycles {
 			end := c.firstServed
 			if end.IsZero() {
-				end = latest(c.ready, c.stop)
+				end = c.ready // ready, and not known to have served
+				if end.IsZero() {
+					end = b.to
+				}
 			}
 			if !c.begin().After(at) && at.Before(end) {
 				targets = append(targets, l.name)

@@ -35,7 +35,11 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 // findDips finds the time in which only one target of a group, or none, was in
 // rotation as far as traffic shows.
 func (b *bench) findDips() {
-	single, zero := []TargetSpan{}, []Span{}
+	var single []TargetSpan
+	var zero, maybe []Span
+	if b.servedTo.After(b.servedFrom) {
+		single, zero = []TargetSpan{}, []Span{} // measured, and perhaps none
+	}
 	groups := map[string][]*life{}
 	for _, l := range b.lives {
 		if len(l.points) > 0 {
@@ -53,6 +57,7 @@ func (b *bench) findDips() {
 			}
 		}
 		slices.SortFunc(edges, time.Time.Compare)
+		var outer []Span
 		for i := 1; i < len(edges); i++ {
 			from, to := edges[i-1], edges[i]
 			if !from.Before(to) {
@@ -67,7 +72,7 @@ func (b *bench) findDips() {
 			}
 			switch left {
 			case 0:
-				zero = appendSpan(zero, from, to)
+				outer = appendSpan(outer, from, to)
 			case 1:
 				if b.groupSize(name) < 2 {
 					break // it never had another
@@ -79,8 +84,50 @@ func (b *bench) findDips() {
 				}
 			}
 		}
+		for _, o := range outer {
+			sure := b.surelyZero(name, mates, span{o.From.Time, o.To.Time})
+			for _, s := range sure {
+				zero = appendSpan(zero, s.from, s.to)
+			}
+			if len(sure) == 0 {
+				maybe = append(maybe, o)
+			}
+		}
 	}
-	b.single, b.zero = single, zero
+	b.single, b.zero, b.maybeZero = single, zero, maybe
+}
+
+// surelyZero is the part of a span without any request served in which no target of
+// the group can have been in rotation: all of them were stopped and not yet ready, or
+// requests were refused by the load balancer. A pause in traffic proves nothing.
+func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
+	inner := []span{outer}
+	for _, l := range mates {
+		up := []span{outer}
+		for _, c := range l.cycles {
+			back := earliest(c.ready, c.firstServed)
+			if back.IsZero() {
+				back = b.to
+			}
+			if !c.stop.IsZero() {
+				up = subtract(up, span{c.stop, back})
+			}
+		}
+		for _, s := range up {
+			inner = subtract(inner, s)
+		}
+	}
+	var from, to time.Time
+	for i := range b.obs.Requests {
+		r := &b.obs.Requests[i]
+		if r.Outcome == OutcomeLB5xx && b.counting[r.Source] && (r.TargetGroup == group || r.TargetGroup == "") && !r.End.Before(outer.from) && r.End.Before(outer.to) {
+			from, to = earliest(from, r.moment()), latest(to, r.End)
+		}
+	}
+	if !from.IsZero() && from.Before(to) {
+		inner = append(inner, span{latest(from, outer.from), to})
+	}
+	return union(inner)
 }
 
 // groupSize is how many targets a group has, whether they served or not.

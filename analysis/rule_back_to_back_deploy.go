@@ -40,8 +40,13 @@ func (b *bench) awayAt(d Deploy) []string {
 		if s.Deploy != d.ID || l == nil || rank(s.Kind) != 2 || s.At.After(b.started) || len(l.points) == 0 {
 			continue
 		}
-		gone := l.widestGapAfter(s.At, b.to)
-		if gone.After(b.started) && !slices.Contains(away, l.name) {
+		back := s.At // until it is known to be ready, what it serves may be left from before the stop
+		for _, r := range b.obs.Steps {
+			if r.Kind == StepAppReady && r.Target == s.Target && r.At.After(s.At) && (back.Equal(s.At) || r.At.Before(back)) {
+				back = r.At
+			}
+		}
+		if !l.servedBetween(back, b.started) && !slices.Contains(away, l.name) {
 			away = append(away, l.name)
 		}
 	}

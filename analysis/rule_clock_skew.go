@@ -18,6 +18,13 @@ func clockSkew(b *bench) ([]Finding, string) {
 			})
 		}
 	}
+	for _, s := range b.servedThrough {
+		found = append(found, Finding{
+			Severity: SeverityMedium, Target: known(s.Target), From: s.From, To: s.To,
+			Values:   map[string]any{"a": "steps", "b": "traffic", "step": StepRestartBegan, "from_ms": nil, "to_ms": nil},
+			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To}},
+		})
+	}
 	for _, o := range b.offsets {
 		if !b.skewed[o.B] && o.Offset.From <= skewTolerance && o.Offset.To >= -skewTolerance {
 			continue

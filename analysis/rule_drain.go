@@ -5,6 +5,9 @@ import "time"
 // drainWaitTooShort fires when a target was marked for draining and stopped while
 // the load balancer still sent to it: the wait was shorter than ejection took.
 func drainWaitTooShort(b *bench) ([]Finding, string) {
+	if !b.logRead() {
+		return nil, whyNoAccessLog
+	}
 	return b.drainRule(func(l *life, c cycle, mark time.Time) *Finding {
 		sent, last := b.sentWhileDown(l, c)
 		if sent.all() == 0 {
@@ -23,6 +26,9 @@ func drainWaitTooShort(b *bench) ([]Finding, string) {
 // it drained: its state stayed in rotation, no health sample got the deliberate
 // answer, and it served until the stop.
 func drainNeverSeen(b *bench) ([]Finding, string) {
+	if len(b.obs.States) == 0 && !b.byProber(ClassHealth) {
+		return nil, whyNoStates
+	}
 	return b.drainRule(func(l *life, c cycle, mark time.Time) *Finding {
 		for _, ch := range l.changes {
 			if !ch.in && ch.seen.After(mark) {
@@ -51,6 +57,9 @@ func drainNeverSeen(b *bench) ([]Finding, string) {
 // health-check interval and then served again before it was stopped: the mark had
 // lapsed.
 func drainMarkerExpired(b *bench) ([]Finding, string) {
+	if b.servedFrom.IsZero() {
+		return nil, whyServed
+	}
 	return b.drainRule(func(l *life, c cycle, mark time.Time) *Finding {
 		h := b.health(l.group)
 		if !h.Known() {
@@ -61,7 +70,7 @@ func drainMarkerExpired(b *bench) ([]Finding, string) {
 			if p.Before(mark) || !p.Before(c.stop) {
 				continue
 			}
-			if p.Sub(before) >= h.Interval {
+			if p.Sub(before) >= max(h.Interval, 2*l.usualPause) {
 				return &Finding{Severity: SeverityHigh, From: Time{p}, To: Time{c.stop}, Values: map[string]any{"quiet_s": seconds(p.Sub(before)), "wait_s": seconds(c.stop.Sub(mark))}}
 			}
 			before = p

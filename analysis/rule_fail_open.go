@@ -68,43 +68,51 @@ type groupSpan struct {
 	span
 }
 
-// allOut finds the spans from the first poll in which every target of a group was
-// out of rotation to the first in which one was back.
+// allOut finds the spans from the first to the last poll at which, by the latest state
+// of each, every target of a group was out of rotation. Targets may be polled at
+// moments of their own, so a state holds until the next, for at most three intervals.
 func (b *bench) allOut() []groupSpan {
-	type poll struct {
-		source, group string
-		at            time.Time
-	}
-	in := map[poll]int{}
-	var polls []poll
+	type key struct{ source, group string }
+	series := map[key][]StateSample{}
+	var keys []key
 	for _, s := range b.obs.States {
-		p := poll{s.Source, s.TargetGroup, s.At}
-		if _, ok := in[p]; !ok {
-			polls = append(polls, p)
-			in[p] = 0
+		k := key{s.Source, s.TargetGroup}
+		if series[k] == nil {
+			keys = append(keys, k)
 		}
-		if s.State.InRotation() {
-			in[p]++
-		}
+		series[k] = append(series[k], s)
 	}
-	slices.SortFunc(polls, func(x, y poll) int {
-		return cmp.Or(compareStrings(x.source, y.source), compareStrings(x.group, y.group), x.at.Compare(y.at))
+	slices.SortFunc(keys, func(x, y key) int {
+		return cmp.Or(compareStrings(x.source, y.source), compareStrings(x.group, y.group))
 	})
+	reach := pollReach * max(b.pollInterval(), time.Second)
 	var spans []groupSpan
-	open := false
-	for i, p := range polls {
-		same := i > 0 && polls[i-1].source == p.source && polls[i-1].group == p.group
-		if open && same {
-			spans[len(spans)-1].to = p.at
+	for _, k := range keys {
+		samples := series[k]
+		slices.SortStableFunc(samples, func(x, y StateSample) int { return x.At.Compare(y.At) })
+		targets := map[string]bool{}
+		for _, s := range samples {
+			targets[s.Target] = true
 		}
-		if !same {
-			open = false
+		last := map[string]StateSample{}
+		open := false
+		for i, s := range samples {
+			last[s.Target] = s
+			if i+1 < len(samples) && samples[i+1].At.Equal(s.At) {
+				continue // the same poll
+			}
+			out := len(last) == len(targets)
+			for _, l := range last {
+				out = out && !l.State.InRotation() && s.At.Sub(l.At) <= reach
+			}
+			switch {
+			case out && open:
+				spans[len(spans)-1].to = s.At
+			case out:
+				spans = append(spans, groupSpan{k.group, k.source, span{latest(s.At, b.from), s.At}})
+			}
+			open = out
 		}
-		out := in[p] == 0
-		if out && !open {
-			spans = append(spans, groupSpan{p.group, p.source, span{latest(p.at, b.from), b.seenTo}})
-		}
-		open = out
 	}
 	return slices.DeleteFunc(spans, func(s groupSpan) bool { return !s.from.Before(s.to) })
 }

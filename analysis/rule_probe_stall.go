@@ -15,7 +15,8 @@ const (
 // probeStall fires for business probes that took at least a second and ten times
 // their usual time. What was slow is told from the other witnesses of the moment:
 //
-//   - server: the access log shows that the target itself took at least half of it;
+//   - server: the access log shows that the load balancer waited at least half of it
+//     for a target that answered, or to which it had connected;
 //   - load_balancer: the log shows the request that long, but not the target;
 //   - undetermined: the load balancer was quick with it (it lies between prober and
 //     balancer), or no log has it. A second vantage point would tell the prober from
@@ -27,7 +28,7 @@ func probeStall(b *bench) ([]Finding, string) {
 		if probe.Class != ClassProbe {
 			continue
 		}
-		limit, ok := b.stallLimit(probe.Name)
+		limit, usual, ok := b.stallLimit(probe.Name)
 		if !ok {
 			continue
 		}
@@ -40,7 +41,7 @@ func probeStall(b *bench) ([]Finding, string) {
 			}
 			cause, server := b.stallCause(p, took)
 			values := map[string]any{
-				"probe": probe.Name, "took_s": seconds(took), "usual_ms": milliseconds(limit / stallFactor), "cause": cause, "balancer_s": nil,
+				"probe": probe.Name, "took_s": seconds(took), "usual_ms": milliseconds(usual), "cause": cause, "balancer_s": nil,
 				"others_slow": b.slowAlongside(p),
 			}
 			if server > 0 {
@@ -61,9 +62,9 @@ func probeStall(b *bench) ([]Finding, string) {
 // stallFactor is how many times its median a request must take to be a stall.
 const stallFactor = 10
 
-// stallLimit is the time from which a request of a probe is a stall; ok is false
+// stallLimit is the time from which a request of a probe is a stall, and its median; ok is false
 // without a single success to compare with.
-func (b *bench) stallLimit(probe string) (time.Duration, bool) {
+func (b *bench) stallLimit(probe string) (limit, usual time.Duration, ok bool) {
 	var took []time.Duration
 	for i := range b.obs.Probes {
 		if p := &b.obs.Probes[i]; p.Probe == probe && p.Outcome == OutcomeOK && b.inWindow(p.Sent) {
@@ -71,10 +72,11 @@ func (b *bench) stallLimit(probe string) (time.Duration, bool) {
 		}
 	}
 	if len(took) == 0 {
-		return 0, false
+		return 0, 0, false
 	}
 	slices.Sort(took)
-	return max(time.Second, stallFactor*took[nearestRank(.5, len(took))-1]), true
+	usual = took[nearestRank(.5, len(took))-1]
+	return max(time.Second, stallFactor*usual), usual, true
 }
 
 // stallCause weighs a slow request against its row in the access log, which keeps

@@ -15,7 +15,7 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 		return nil, whyNotApply
 	}
 	var found []Finding
-	stops := 0
+	stops, unknown := 0, ""
 	for _, l := range b.lives {
 		if len(l.cycles) == 0 {
 			continue
@@ -26,7 +26,8 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 		}
 		stops++
 		if len(l.points) == 0 {
-			return found, whyServed
+			unknown = whyServed
+			continue
 		}
 		if !c.firstServed.IsZero() && !c.firstServed.After(reported) {
 			continue
@@ -46,5 +47,5 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 	if stops == 0 {
 		return nil, whyNoStop
 	}
-	return found, ""
+	return found, unknown
 }

@@ -52,5 +52,10 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 	if len(found) == 0 && deaths == 0 && len(b.obs.Service.AppLogs) == 0 {
 		return nil, whySignals // only an application log tells an unasked death
 	}
+	for _, log := range b.obs.Service.AppLogs {
+		if c := b.coverage[log.Name]; len(found) == 0 && unknown == "" && (c == nil || len(c.Blind) > 0) {
+			unknown = whyAppLogBlind // a death may stand in what was not read
+		}
+	}
 	return found, unknown
 }

@@ -21,15 +21,15 @@ func idleTarget(b *bench) ([]Finding, string) {
 		if phase.risky() {
 			continue
 		}
-		dispatched := 0
+		dispatched := map[string]int{}
 		for i := range b.obs.Cells {
 			c := &b.obs.Cells[i]
 			if b.counting[c.Source] && c.Target != "" && !c.First.Before(phase.From.Time) && c.Last.Before(phase.To.Time) {
-				dispatched += c.Count
+				dispatched[b.byName[c.Target].group] += c.Count
 			}
 		}
 		for _, l := range b.lives {
-			due := dispatched / max(len(b.lives), 1)
+			due := dispatched[l.group] / max(b.groupSize(l.group), 1)
 			if due < enoughDue || !b.healthyThroughout(l, phase) || l.servedBetween(phase.From.Time, phase.To.Time) {
 				continue
 			}

@@ -32,8 +32,11 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 			}
 		}
 	}
-	if stops == 0 {
+	switch {
+	case stops == 0:
 		return nil, whyNoStop
+	case len(found) == 0 && !b.logRead():
+		return nil, whyNoAccessLog
 	}
 	return found, ""
 }

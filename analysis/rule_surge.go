@@ -5,14 +5,9 @@ package analysis
 // pass it over.
 func surgeRule(outcome Outcome) func(*bench) ([]Finding, string) {
 	return func(b *bench) ([]Finding, string) {
-		if before, _ := b.exposure(ClassUser); before == 0 {
-			if before, _ = b.exposure(ClassProbe); before == 0 {
-				return nil, whyNoBaseline
-			}
-		}
 		var found []Finding
 		for _, s := range b.surges {
-			if s.outcome != outcome {
+			if s.outcome != outcome || s.alone {
 				continue
 			}
 			found = append(found, Finding{
@@ -24,6 +19,14 @@ func surgeRule(outcome Outcome) func(*bench) ([]Finding, string) {
 				},
 				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{b.started}, To: Time{b.seenTo}, Count: s.test.WindowFailures}},
 			})
+		}
+		for _, class := range []Class{ClassUser, ClassProbe} {
+			if before, after := b.exposure(class); len(found) == 0 && before == 0 && after > 0 {
+				return nil, whyNoBaseline
+			}
+		}
+		if !b.measured(ClassUser) && !b.measured(ClassProbe) {
+			return nil, whyNoAccessLog
 		}
 		return found, ""
 	}

@@ -6,6 +6,9 @@ func versionWorse(b *bench) ([]Finding, string) {
 	if !b.versionsKnown() {
 		return nil, whyVersions
 	}
+	if !b.versionsCompared {
+		return nil, whyServed
+	}
 	var found []Finding
 	for _, class := range Classes {
 		routes := map[string]*worse{}

@@ -24,6 +24,7 @@ const (
 	whySignals     = "needs_application_signals"
 	whyNotBuilt    = "not_built"
 	whyOneTarget   = "single_target_only"
+	whyAppLogBlind = "app_log_blind"
 	whyNoBaseline  = "no_baseline"
 	whyNoMark      = "no_drain_mark"
 	whyNoChange    = "no_state_change"

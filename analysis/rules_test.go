@@ -74,7 +74,7 @@ func TestRules(t *testing.T) {
 				}
 			},
 			check: func(t *testing.T, f Finding) {
-				if f.Values["seconds"] != 10.0 || f.Values["requests"].(perClass)[ClassUser] < 150 {
+				if f.Values["seconds"] != 9.0 || f.Values["requests"].(perClass)[ClassUser] < 150 {
 					t.Errorf("%+v", f.Values)
 				}
 			},

@@ -27,6 +27,16 @@ func binomialAtLeast(k, n int, p float64) float64 {
 	return min(sum, 1)
 }
 
+// poissonAtLeast is P(X ≥ k) for X Poisson with the given mean.
+func poissonAtLeast(k int, mean float64) float64 {
+	term, below := math.Exp(-mean), 0.0
+	for i := range k {
+		below += term
+		term *= mean / float64(i+1)
+	}
+	return max(0, 1-below)
+}
+
 // fisherGreater is the one-sided p-value of Fisher's exact test that the first arm
 // fails more: P(X ≥ failed) for X hypergeometric.
 func fisherGreater(failed, all, otherFailed, otherAll int) float64 {

@@ -37,7 +37,7 @@ func rank(k StepKind) int {
 // restart during the baseline is not taken for a part of it.
 func (b *bench) readSteps() {
 	for _, s := range b.obs.Steps {
-		if b.owner(s) != b.obs.Deploy.ID || !b.inWindow(s.At) {
+		if owner := b.owner(s); owner != "" && owner != b.obs.Deploy.ID || !b.inWindow(s.At) {
 			continue
 		}
 		b.steps = append(b.steps, step{Step: s})
@@ -46,6 +46,7 @@ func (b *bench) readSteps() {
 		return cmp.Or(x.At.Compare(y.At), cmp.Compare(rank(x.Kind), rank(y.Kind)), cmp.Compare(x.Kind, y.Kind),
 			compareStrings(x.Target, y.Target), compareStrings(x.Source, y.Source))
 	})
+	b.checkStart()
 	reached := map[string]int{}
 	stopped := map[string]bool{}
 	seen := map[string]map[StepKind]bool{}
@@ -82,6 +83,73 @@ func (b *bench) readSteps() {
 	}
 }
 
+// checkStart moves the deploy's start to the earliest step of its own where one was
+// told, or surely observed, before it: they contradict each other, and a failure
+// between the two must not pass for something that was there before.
+func (b *bench) checkStart() {
+	told := map[string][]time.Time{} // stops that this deploy told of, by target
+	for _, s := range b.steps {
+		if !s.Inferred && rank(s.Kind) == 2 && s.Deploy == b.obs.Deploy.ID {
+			told[s.Target] = append(told[s.Target], s.At)
+		}
+	}
+	first := b.started
+	for _, s := range b.steps {
+		own := !s.Inferred && s.Deploy == b.obs.Deploy.ID
+		observed := s.Inferred && slices.ContainsFunc(told[s.Target], func(t time.Time) bool { return t.Sub(s.At).Abs() < time.Minute })
+		if rank(s.Kind) > 0 && rank(s.Kind) < 4 && s.Target != "" && b.obs.Deploy.ID != "" && (own || observed) && s.At.Before(first) {
+			first = s.At
+		}
+	}
+	if first.Before(b.started) {
+		b.started, b.doubtful = first, true
+		for i := range b.steps {
+			if b.steps[i].Kind == StepDeployStarted && b.steps[i].Deploy == b.obs.Deploy.ID {
+				b.steps[i].ignored = true
+			}
+		}
+	}
+}
+
+// checkStops compares each stop that was told with what else dates it: the
+// application's own line about a stop of that target, and the requests it served.
+// Two that lie further apart than the clocks and a health check explain are marked:
+// then one of the clocks is wrong, and no failure is the service's background.
+func (b *bench) checkStops() {
+	for i := range b.steps {
+		s := &b.steps[i]
+		if s.Inferred || s.Kind != StepRestartBegan || s.Target == "" {
+			continue
+		}
+		l := b.byName[s.Target]
+		allowed := 2*time.Second + b.doubt
+		if l != nil {
+			allowed += b.slack(l.group)
+		}
+		nearest := time.Duration(-1)
+		for _, other := range b.steps {
+			if other.Inferred && rank(other.Kind) == 2 && other.Target == s.Target {
+				if d := other.At.Sub(s.At).Abs(); nearest < 0 || d < nearest {
+					nearest = d
+				}
+			}
+		}
+		if nearest > allowed {
+			s.ignored, b.doubtful = true, true
+		}
+	}
+	for _, l := range b.lives {
+		for _, c := range l.cycles {
+			// It answered, well after it was told to stop and well before it was ready.
+			from, to := c.stop.Add(2*time.Second+b.doubt), c.ready.Add(-b.slack(l.group)-b.doubt)
+			if !c.stop.IsZero() && !c.ready.IsZero() && from.Before(to) && l.servedBetween(from, to) && c.killed.IsZero() {
+				b.servedThrough = append(b.servedThrough, TargetSpan{l.name, Span{Time{c.stop}, Time{c.ready}, seconds(c.ready.Sub(c.stop))}})
+				b.doubtful = true
+			}
+		}
+	}
+}
+
 // owner is the id of the deploy that a step belongs to. An inferred step names none:
 // it belongs to the deploy that reported the same of the target within a minute of
 // it, else to the one that began last before it. This deploy's neighbours are asked
@@ -102,7 +170,10 @@ func (b *bench) owner(s Step) string {
 	if nearest != "" {
 		return nearest
 	}
-	owner, began := b.obs.Deploy.ID, b.obs.Deploy.StartedAt
+	owner, began := "", time.Time{}
+	if !b.started.After(s.At) {
+		owner, began = b.obs.Deploy.ID, b.started
+	}
 	for _, d := range b.obs.Neighbors {
 		if !d.StartedAt.After(s.At) && d.StartedAt.After(began) {
 			owner, began = d.ID, d.StartedAt

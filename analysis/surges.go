@@ -13,7 +13,16 @@ type surge struct {
 	outcome Outcome
 	route   string
 	test    BaselineTest
+	alone   bool // there was no baseline to compare with
 }
+
+// surgeRatio is how many times its baseline's rate a count must have to be a surge:
+// with enough requests any difference is significant.
+const surgeRatio = 1.5
+
+// aloneRate is the rate of refusals, aborts or 4xx from which a class that has no
+// baseline cannot be cleared.
+const aloneRate = 0.05
 
 var surgeOutcomes = []Outcome{OutcomeRejected, OutcomeClientAbort, OutcomeClientError}
 
@@ -55,7 +64,13 @@ func (b *bench) findSurges() {
 	}
 	for k, c := range counts {
 		e := exposure[k.routeKey]
-		if e.before == 0 || c.after == 0 {
+		if c.after == 0 {
+			continue
+		}
+		if e.before == 0 {
+			if before, _ := b.exposure(k.class); before == 0 && float64(c.after) > aloneRate*float64(e.after) {
+				b.surges = append(b.surges, surge{k.class, k.outcome, k.route, BaselineTest{WindowFailures: c.after, WindowRequests: e.after}, true})
+			}
 			continue
 		}
 		t := BaselineTest{
@@ -63,8 +78,9 @@ func (b *bench) findSurges() {
 			BaselineFailures: c.before, BaselineRequests: e.before, WindowFailures: c.after, WindowRequests: e.after,
 			P: binomialAtLeast(c.after, c.before+c.after, share(e.after, e.before)),
 		}
-		if t.Significant = t.P < significance/float64(len(counts)); t.Significant {
-			b.surges = append(b.surges, surge{k.class, k.outcome, k.route, t})
+		higher := float64(c.after)*float64(e.before) >= surgeRatio*float64(c.before)*float64(e.after)
+		if t.Significant = t.P < significance/float64(len(counts)) && higher; t.Significant {
+			b.surges = append(b.surges, surge{k.class, k.outcome, k.route, t, false})
 		}
 	}
 	slices.SortFunc(b.surges, func(x, y surge) int {

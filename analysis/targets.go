@@ -23,7 +23,8 @@ type life struct {
 type cycle struct {
 	marked, deregistered, stop, restart, killed, ready time.Time
 	lastServed, firstServed                            time.Time
-	onPurpose                                          bool // it was told to stop
+	onPurpose                                          bool      // it was told to stop
+	until                                              time.Time // the next cycle's begin, or the window's end
 }
 
 // change is a polled state that went into or out of rotation between two polls.
@@ -141,6 +142,7 @@ func (b *bench) followTargets() {
 			if i+1 < len(l.cycles) {
 				until = l.cycles[i+1].begin()
 			}
+			c.until = until
 			l.serve(c, until)
 		}
 	}
@@ -233,13 +235,22 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 		RestartAt: Time{c.restart}, KilledAt: Time{c.killed}, ReadyAt: Time{c.ready}, FirstServedAt: Time{c.firstServed},
 		EjectedBasis: []string{}, FailureWindows: b.failureWindows(l, c),
 	}
+	if c.ready.IsZero() { // it still runs what it ran
+		r.VersionAfter = nil
+	}
 	if mark := earliest(c.marked, c.deregistered); !c.lastServed.IsZero() && !mark.IsZero() {
 		r.Eject = &Bounded{max(seconds(c.lastServed.Sub(mark)), 0), Lower}
 	}
-	r.LastServedToRestart = between(c.lastServed, c.stop, Upper)
-	r.KillToRestart = between(c.killed, c.restart, Exact)
+	restarted := c.restart
+	if restarted.IsZero() {
+		restarted = c.killed // whoever brought it up again told nobody when
+	}
+	r.LastServedToRestart = between(c.lastServed, restarted, Upper)
+	if !c.killed.IsZero() && c.restart.After(c.killed) {
+		r.KillToRestart = between(c.killed, c.restart, Exact)
+	}
 	r.Boot = between(latest(c.restart, c.killed), c.ready, Exact)
-	r.RestartToFirstRequest = between(c.stop, c.firstServed, Upper)
+	r.RestartToFirstRequest = between(restarted, c.firstServed, Upper)
 	r.ReadyToFirstRequest = between(c.ready, c.firstServed, Upper)
 	r.ReportedToFirstServed = between(d.ReportedAt, c.firstServed, Upper)
 	r.ReturnToNextDrain = b.returnToNextDrain(l, c)
@@ -247,6 +258,9 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 	h := b.health(l.group)
 	if h.Known() {
 		r.Predicted = predict(h)
+		if !c.deregistered.IsZero() { // it comes back as a new target, after a single pass: within I + T
+			r.Predicted.Return = Interval{0, seconds(h.Interval + h.Timeout)}
+		}
 		if !c.stop.IsZero() && c.onPurpose {
 			// The first report measured twice the theory, so the margin is as much again.
 			r.RecommendedDrainWait = new(math.Ceil(2*r.Predicted.Eject.To*10) / 10)
@@ -287,7 +301,8 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 	case "no":
 		no = append(no, BasisHealthCheckLog)
 	}
-	if h.Known() && h.Healthy > 1 && !c.ready.IsZero() && !c.firstServed.IsZero() &&
+	// A target that was deregistered comes back as a new one, after a single pass.
+	if h.Known() && h.Healthy > 1 && c.deregistered.IsZero() && !c.ready.IsZero() && !c.firstServed.IsZero() &&
 		c.firstServed.Sub(c.ready) < time.Duration(h.Healthy-1)*h.Interval {
 		no = append(no, "served-right-after-ready")
 	}
@@ -297,12 +312,15 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 		no = append(no, "failures-shared-to-the-end")
 	}
 	for _, w := range r.FailureWindows {
-		if h.Known() && w.Upper != nil && *w.Upper < seconds(time.Duration(h.Unhealthy-1)*h.Interval) {
+		meets := !w.To.Before(c.stop) && (end.IsZero() || w.From.Before(end))
+		if meets && h.Known() && w.Upper != nil && *w.Upper < seconds(time.Duration(h.Unhealthy-1)*h.Interval) {
 			no = append(no, "window-shorter-than-checks")
 			break
 		}
 	}
-	out := slices.ContainsFunc(l.changes, func(ch change) bool { return !ch.in && ch.seen.After(earliest(c.begin(), c.stop)) })
+	out := slices.ContainsFunc(l.changes, func(ch change) bool {
+		return !ch.in && ch.seen.After(earliest(c.begin(), c.stop)) && ch.seen.Before(c.until)
+	})
 	if l.polled && !out {
 		no = append(no, "state-never-changed")
 	}
@@ -336,7 +354,7 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 	}
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && !r.moment().Before(c.stop) && r.moment().Before(until) {
+		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && r.moment().After(c.stop.Add(b.doubt)) && r.moment().Before(until) {
 			n.add(r.Class, 1)
 			last = latest(last, r.End)
 		}
@@ -402,6 +420,7 @@ func (l *life) stateLags(c cycle) (down, up *Interval) {
 			return &Interval{seconds(ch.before.Sub(from)), seconds(ch.seen.Sub(from))}
 		}
 		switch {
+		case !ch.seen.Before(c.until):
 		case !ch.in && down == nil && !c.lastServed.IsZero() && !ch.seen.Before(c.begin()):
 			down = lag(c.lastServed)
 		case ch.in && down != nil && up == nil && !c.firstServed.IsZero():

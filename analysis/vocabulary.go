@@ -80,7 +80,7 @@ func (o Outcome) Failure() bool {
 // any other 5xx was made by the load balancer.
 func LogOutcome(status, targetStatus int) Outcome {
 	switch {
-	case targetStatus >= 500 && status >= 500:
+	case targetStatus >= 500:
 		return OutcomeTarget5xx
 	case status >= 500:
 		return OutcomeLB5xx

@@ -59,6 +59,27 @@ func conditionSentence(code string, v values) string {
 			sentence += " (" + word(blindWords, reason) + ")"
 		}
 		return sentence + "."
+	case "lines-not-understood":
+		if n, ok := v.count("lines"); ok {
+			return plural(n, "line", "lines") + " of log " + source + " could not be understood; a failure may stand in them."
+		}
+		return "Lines of log " + source + " could not be understood; a failure may stand in them."
+	case "log-silent":
+		sentence := "Log " + source + " has no row"
+		if n, ok := v.number("seconds"); ok {
+			sentence += " for " + Seconds(n)
+		}
+		return sentence + ", where many were due by the rate before the deploy."
+	case "log-unchecked":
+		if node := v.text("node"); node != "" {
+			return "No request known to be in log " + source + " went through load-balancer node " + node + ", so nothing says that its rows are all there were."
+		}
+		return "No request is known to be in log " + source + ", so nothing says that its rows are all there were."
+	case "other-traffic-failed":
+		if n, ok := v.count("count"); ok {
+			return "The deploy failed " + requests(n, analysis.Class(v.text("traffic"))) + ", which do not count as users."
+		}
+		return "The deploy failed requests that do not count as users."
 	case "log-incomplete":
 		known, ok := v.count("known")
 		found, ok2 := v.count("found")

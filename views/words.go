@@ -62,6 +62,8 @@ var reasonWords = map[string]string{
 	"zero_targets":           "for a time no target was in rotation",
 	"stopped_in_rotation":    "a target was stopped while still in rotation",
 	"stop_unknown":           "the moment of the stop is not known",
+	"deploy_not_over":        "the evidence does not reach to the deploy's end",
+	"clocks_disagree":        "the clocks that date the steps disagree, so a failure may lie inside the deploy",
 	"served_unknown":         "who served when is not known",
 	"not_applicable":         "does not apply here",
 }
@@ -92,6 +94,7 @@ var whyWords = map[string]string{
 	"not_applicable":            "does not apply to this kind of deploy",
 	"not_reported":              "needs the deploy's own report of its end",
 	"served_unknown":            "needs to know who served when",
+	"app_log_blind":             "needs the whole application log",
 	"not_built":                 "this version has no such rule yet",
 	"no_drain_mark":             "needs a drain mark",
 	"no_state_change":           "saw no state change",
