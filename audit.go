@@ -143,8 +143,11 @@ func (a *audit) observe(ctx context.Context, deployID string, span analysis.Span
 
 // warn prints what could not be collected. The report shows it as a blind spot.
 func (a *audit) warn(err error) {
-	if err != nil {
-		fmt.Fprintf(a.stderr, "gapless: %v\n", err)
+	if err == nil {
+		return
+	}
+	for _, complaint := range complaints(err) {
+		fmt.Fprintf(a.stderr, "gapless: %s\n", complaint)
 	}
 }
 

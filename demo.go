@@ -69,12 +69,12 @@ func (c *demoCommand) run(ctx context.Context, p *program) (int, error) {
 		return exitFailed, err
 	}
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	db, err := store.Open(ctx, cfg.db)
+	db, release, err := openServed(ctx, cfg.db)
 	if err != nil {
 		_ = listener.Close()
 		return exitFailed, err
 	}
-	defer db.Close()
+	defer release()
 	console, err := newConsole(ctx, cfg, db, log)
 	if err != nil {
 		_ = listener.Close()

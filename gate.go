@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/views"
 )
 
 // gateCommand waits for the verdict on a deploy, for pipelines. It fails closed:
@@ -155,15 +156,12 @@ func (c *gateCommand) print(w io.Writer, v *gateVerdict) {
 	s := &sheet{w: w, zone: time.UTC}
 	s.title(fmt.Sprintf("%s %s: %s", r.Deploy.Service, s.deployName(r), v.state))
 	if c.ProbeOnly {
-		s.line("By the probes alone: %s (%s, %s)", v.claim.Text, v.claim.ID, v.claim.Reason)
+		s.line("By the probes alone: %s (%s, %s)", v.claim.Text, v.claim.ID, views.ReasonWords(v.claim.Reason))
 		s.line("Of users: %s", r.Verdict.Sentence)
 	} else {
 		s.line("%s", r.Verdict.Sentence)
 	}
-	s.line("Window %s to %s, %s.", s.moment(r.Window.From), s.moment(r.Window.To), r.Window.State)
-	s.section("Depends on")
-	for _, condition := range r.Verdict.Conditions {
-		s.item("%s", condition.Sentence)
-	}
+	s.line("Window %s to %s, %s.", s.moment(r.Window.From), s.moment(r.Window.To), views.WindowWords(r.Window.State))
+	s.conditions(r)
 	s.findings(r)
 }

@@ -32,6 +32,8 @@ type commandLine struct {
 	Bundle  bundleCommand  `cmd:"" help:"Seal a deploy's raw evidence and its report in one zip."`
 	Verify  verifyCommand  `cmd:"" help:"Recompute a bundle's report from its raw records and compare."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+
+	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and end."`
 }
 
 // Exit statuses, as CONTRACT has them.
@@ -69,13 +71,18 @@ func main() {
 // the program's name), runs the command until it is done or ctx ends, and returns
 // the exit status.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+	stderr = printableWriter{stderr}
 	var cli commandLine
+	bare := len(args) == 0
+	if bare { // whoever types only the name wants to know what there is
+		args, stdout = []string{"--help"}, stderr
+	}
 	parser, err := kong.New(&cli,
 		kong.Name("gapless"),
 		kong.Description("Did anyone lose a request because of that deploy, and how do we know?"),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }), // after --help
-		kong.Vars{"version": version()},
+		kong.Vars{"version": "gapless " + version()},
 	)
 	if err != nil {
 		fmt.Fprintln(stderr, "gapless:", err)
@@ -84,6 +91,9 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	defer func() {
 		if code, ok := recover().(exited); ok {
 			status = int(code)
+			if bare {
+				status = exitFailed
+			}
 		}
 	}()
 	parsed, err := parser.Parse(args)
@@ -99,7 +109,9 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 	status, err = chosen.run(ctx, &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) || ctx.Err() == nil {
-			fmt.Fprintln(stderr, "gapless:", err)
+			for _, complaint := range complaints(err) {
+				fmt.Fprintln(stderr, "gapless:", complaint)
+			}
 		}
 		status = max(status, exitDisproved)
 	}

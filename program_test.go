@@ -39,7 +39,7 @@ func TestUsageErrorsExit3(t *testing.T) {
 		args []string
 		says string
 	}{
-		"nothing":                {nil, "expected one of"},
+		"nothing":                {nil, "Usage: gapless <command>"},
 		"unknown command":        {[]string{"divine", "--deploy", "x"}, "unexpected argument divine"},
 		"unknown flag":           {[]string{"serve", "--lissen", "x"}, "--lissen"},
 		"missing flag":           {[]string{"audit", "--service", "a"}, "--config"},
@@ -69,7 +69,7 @@ func TestUsageErrorsExit3(t *testing.T) {
 }
 
 func TestHelpAndVersion(t *testing.T) {
-	for _, args := range [][]string{{"--help"}, {"audit", "--help"}, {"version"}} {
+	for _, args := range [][]string{{"--help"}, {"audit", "--help"}, {"version"}, {"--version"}} {
 		status, stdout, stderr := runProgram(t, nil, args...)
 		if status != exitOK || !strings.Contains(stdout, "gapless") || stderr != "" {
 			t.Errorf("%v: exit %d, %q, %q", args, status, stdout, stderr)
@@ -168,6 +168,11 @@ services:
 	if strings.Contains(server.stderr.String()+server.stdout.String(), "secret") {
 		t.Error("a secret was printed")
 	}
+	for line := range strings.Lines(server.stderr.String()) {
+		if strings.Count(line, " service=") > 1 {
+			t.Errorf("a line of the log names its service twice: %s", line)
+		}
+	}
 }
 
 func TestServeTakesAnotherAddressWithAPassword(t *testing.T) {
@@ -192,6 +197,31 @@ func TestServeSaysThatThePortIsTaken(t *testing.T) {
 	if status != exitFailed || !strings.Contains(stderr, "in use") {
 		t.Errorf("exit %d, %s", status, stderr)
 	}
+}
+
+func TestOneServerADatabase(t *testing.T) {
+	db := filepath.Join(t.TempDir(), "gapless.db")
+	server := startServe(t, nil, "--listen", "127.0.0.1:0", "--db", db)
+	for _, args := range [][]string{
+		{"serve", "--listen", "127.0.0.1:0", "--db", db},
+		{"demo", "--exit", "--listen", "127.0.0.1:0", "--db", db},
+	} {
+		status, _, stderr := runProgram(t, nil, args...)
+		if status != exitFailed || !strings.Contains(stderr, "served by another gapless") || !strings.Contains(stderr, "--db") {
+			t.Errorf("%v: exit %d, %s", args, status, stderr)
+		}
+	}
+	// An audit into the same database goes on beside the server.
+	config := auditFolder(t, auditDeploy{id: "d-1", failing: true})
+	if status, _, stderr := runProgram(t, nil, "audit", "-c", config, "--service", "orders-api", "--db", db); status != exitDisproved {
+		t.Errorf("audit: exit %d, %s", status, stderr)
+	}
+	if response, err := http.Get(server.url + "/deploys/d-1"); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("the server does not show what the audit collected: %v %v", response, err)
+	}
+	server.stop()
+	again := startServe(t, nil, "--listen", "127.0.0.1:0", "--db", db)
+	again.stop()
 }
 
 func TestParse(t *testing.T) {

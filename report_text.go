@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/views"
 )
 
 // sheet writes a report for a terminal or as Markdown: the same parts in the same
@@ -18,6 +19,9 @@ type sheet struct {
 	w        io.Writer
 	markdown bool
 	zone     *time.Location
+
+	begun   bool // something is written
+	listing bool // the last thing written is an entry of a list
 }
 
 // writeReport prints the parts of a report that answer the question, and what the
@@ -25,11 +29,8 @@ type sheet struct {
 func (s *sheet) writeReport(r *analysis.Report) {
 	s.title(fmt.Sprintf("%s %s: %s", r.Deploy.Service, s.deployName(r), r.Verdict.State))
 	s.line("%s", r.Verdict.Sentence)
-	s.line("Window %s to %s, %s.", s.moment(r.Window.From), s.moment(r.Window.To), r.Window.State)
-	s.section("Depends on")
-	for _, condition := range r.Verdict.Conditions {
-		s.item("%s", condition.Sentence)
-	}
+	s.line("Window %s to %s, %s.", s.moment(r.Window.From), s.moment(r.Window.To), views.WindowWords(r.Window.State))
+	s.conditions(r)
 	s.claims(r)
 	s.findings(r)
 	s.totals(r)
@@ -45,11 +46,21 @@ func (s *sheet) deployName(r *analysis.Report) string {
 	return "deploy " + r.Deploy.ID
 }
 
+func (s *sheet) conditions(r *analysis.Report) {
+	if len(r.Verdict.Conditions) == 0 {
+		return
+	}
+	s.section("Depends on")
+	for _, condition := range r.Verdict.Conditions {
+		s.item("%s", condition.Sentence)
+	}
+}
+
 func (s *sheet) claims(r *analysis.Report) {
 	s.section("Claims")
 	rows := [][]string{{"state", "claim", "says", "because"}}
 	for _, claim := range r.Claims {
-		rows = append(rows, []string{string(claim.State), claim.ID, claim.Text, claim.Reason})
+		rows = append(rows, []string{string(claim.State), claim.ID, claim.Text, views.ReasonWords(claim.Reason)})
 	}
 	s.table(rows)
 }
@@ -74,7 +85,7 @@ func (s *sheet) totals(r *analysis.Report) {
 			continue
 		}
 		rows = append(rows, []string{
-			string(class), strconv.Itoa(total.Requests), strconv.Itoa(total.Failures), shares(total.Outcomes), shares(total.Causes),
+			string(class), strconv.Itoa(total.Requests), strconv.Itoa(total.Failures), shares(total.Outcomes, views.OutcomeWords), shares(total.Causes, views.CauseWords),
 			number(total.P50), number(total.P95), number(total.P99), number(total.Max),
 		})
 	}
@@ -103,7 +114,7 @@ func (s *sheet) targets(r *analysis.Report) {
 		return
 	}
 	s.section("Targets")
-	rows := [][]string{{"target", "drain marked", "last served", "restart or kill", "ready", "first served", "ejected", "failure windows"}}
+	rows := [][]string{{"target", "drain marked", "last served", "restart or kill", "ready", "first served", "out of rotation before its stop", "failure windows"}}
 	for _, target := range r.Targets {
 		stop := target.RestartAt
 		if stop.IsZero() {
@@ -115,7 +126,7 @@ func (s *sheet) targets(r *analysis.Report) {
 		}
 		rows = append(rows, []string{
 			target.Target, s.moment(target.DrainMarkedAt), s.moment(target.LastServedAt), s.moment(stop),
-			s.moment(target.ReadyAt), s.moment(target.FirstServedAt), target.Ejected, strings.Join(windows, "; "),
+			s.moment(target.ReadyAt), s.moment(target.FirstServedAt), views.EjectedWords(target.Ejected), strings.Join(windows, "; "),
 		})
 	}
 	s.table(rows)
@@ -127,7 +138,7 @@ func (s *sheet) coverage(r *analysis.Report) {
 	for _, source := range r.Coverage {
 		blind := []string{}
 		for _, b := range source.Blind {
-			blind = append(blind, strings.TrimSpace(fmt.Sprintf("%s to %s: %s %s", s.moment(b.From), s.moment(b.To), b.Reason, b.Detail)))
+			blind = append(blind, strings.TrimSpace(fmt.Sprintf("%s to %s: %s %s", s.moment(b.From), s.moment(b.To), views.BlindWords(b.Reason), b.Detail)))
 		}
 		rows = append(rows, []string{
 			source.Source, fmt.Sprintf("%.1f", source.Seen),
@@ -146,40 +157,63 @@ func (s *sheet) moment(t analysis.Time) string {
 
 func (s *sheet) title(text string) {
 	if s.markdown {
-		text = "# " + escapeMarkdown(text)
+		s.block("# " + escapeMarkdown(printable(text)))
+		return
 	}
-	s.line("%s", text)
+	s.block(printable(text))
 }
 
 func (s *sheet) section(text string) {
 	if s.markdown {
 		text = "## " + text
 	}
-	s.line("%s", text)
+	s.block(text)
 }
 
-// line writes one paragraph. Control characters, which a log may have brought in,
-// do not reach the terminal.
+// line writes one paragraph.
 func (s *sheet) line(format string, args ...any) {
-	fmt.Fprintf(s.w, "%s\n\n", printable(fmt.Sprintf(format, args...)))
+	s.block(s.safe(fmt.Sprintf(format, args...)))
 }
 
+// item writes one entry of a list.
 func (s *sheet) item(format string, args ...any) {
-	text := printable(fmt.Sprintf(format, args...))
+	if !s.listing {
+		s.gap()
+	}
+	fmt.Fprintf(s.w, "- %s\n", s.safe(fmt.Sprintf(format, args...)))
+	s.listing = true
+}
+
+// block writes text with an empty line before it.
+func (s *sheet) block(text string) {
+	s.gap()
+	fmt.Fprintln(s.w, text)
+}
+
+func (s *sheet) gap() {
+	if s.begun {
+		fmt.Fprintln(s.w)
+	}
+	s.begun, s.listing = true, false
+}
+
+// safe is text of which nothing is obeyed: not by a terminal, and not by whatever
+// shows Markdown.
+func (s *sheet) safe(text string) string {
+	text = printable(text)
 	if s.markdown {
 		text = escapeMarkdown(text)
 	}
-	fmt.Fprintf(s.w, "- %s\n", text)
+	return text
 }
 
 func (s *sheet) table(rows [][]string) {
-	fmt.Fprintln(s.w)
-	defer fmt.Fprintln(s.w)
+	s.gap()
 	if s.markdown {
 		for i, row := range rows {
 			cells := make([]string, len(row))
 			for j, cell := range row {
-				cells[j] = escapeMarkdown(printable(cell))
+				cells[j] = s.safe(cell)
 			}
 			fmt.Fprintf(s.w, "| %s |\n", strings.Join(cells, " | "))
 			if i == 0 {
@@ -191,15 +225,15 @@ func (s *sheet) table(rows [][]string) {
 	aligned := tabwriter.NewWriter(s.w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
 		for j, cell := range row {
-			row[j] = printable(cell)
+			row[j] = s.safe(cell)
 		}
 		fmt.Fprintln(aligned, "  "+strings.Join(row, "\t"))
 	}
 	_ = aligned.Flush() // an error of the writer shows where the file is closed
 }
 
-// shares lists counts by name, largest first.
-func shares[K ~string](counts map[K]int) string {
+// shares lists counts by name, largest first, in words.
+func shares[K ~string](counts map[K]int, words func(K) string) string {
 	names := make([]K, 0, len(counts))
 	for name, n := range counts {
 		if n > 0 {
@@ -214,7 +248,7 @@ func shares[K ~string](counts map[K]int) string {
 	})
 	parts := make([]string, len(names))
 	for i, name := range names {
-		parts[i] = fmt.Sprintf("%s %d", name, counts[name])
+		parts[i] = fmt.Sprintf("%s %d", words(name), counts[name])
 	}
 	return strings.Join(parts, ", ")
 }
@@ -225,16 +259,3 @@ func number(v *float64) string {
 	}
 	return strconv.FormatFloat(*v, 'f', 1, 64)
 }
-
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-			return ' '
-		}
-		return r
-	}, s)
-}
-
-var markdownEscapes = strings.NewReplacer(`\`, `\\`, `|`, `\|`, `<`, `&lt;`, `*`, `\*`, `_`, `\_`, "`", "\\`", `[`, `\[`)
-
-func escapeMarkdown(s string) string { return markdownEscapes.Replace(s) }

@@ -40,12 +40,12 @@ func (c *serveCommand) run(ctx context.Context, p *program) (int, error) {
 	if err != nil {
 		return exitFailed, err
 	}
-	db, err := store.Open(ctx, cfg.db)
+	db, release, err := openServed(ctx, cfg.db)
 	if err != nil {
 		_ = listener.Close()
 		return exitFailed, err
 	}
-	defer db.Close()
+	defer release()
 	console, err := newConsole(ctx, cfg, db, log)
 	if err != nil {
 		_ = listener.Close()
@@ -56,6 +56,22 @@ func (c *serveCommand) run(ctx context.Context, p *program) (int, error) {
 		return exitFailed, err
 	}
 	return exitOK, nil
+}
+
+// openServed opens a database for this process alone to serve. The caller releases it.
+func openServed(ctx context.Context, path string) (db *store.DB, release func(), err error) {
+	unlock, err := store.Serve(path)
+	if errors.Is(err, store.ErrServed) {
+		return nil, nil, fmt.Errorf("%w: stop that one first, or give this one a database of its own with --db", err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if db, err = store.Open(ctx, path); err != nil {
+		unlock()
+		return nil, nil, err
+	}
+	return db, func() { _ = db.Close(); unlock() }, nil
 }
 
 // listen opens the console's address. An address that others can reach is refused

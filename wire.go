@@ -38,7 +38,7 @@ func newWatch(ctx context.Context, s *serviceConfig, db *store.DB, log *slog.Log
 	if err != nil {
 		return nil, fmt.Errorf("service %s: %w", s.Name, err)
 	}
-	w := &watch{service: s.Name, log: log.With("service", s.Name)}
+	w := &watch{service: s.Name, log: log}
 	for _, add := range []func() error{
 		func() error { return w.addSteps(s, names, db) },
 		func() error { return w.addAppLogs(s, names, db) },
@@ -80,13 +80,13 @@ func (w *watch) keepRunning(ctx context.Context, c collector) {
 			return
 		}
 		if err == nil { // it has seen all that it was to see
-			w.log.Info("collector ended", "source", c.source)
+			w.log.Info("collector ended", "service", w.service, "source", c.source)
 			return
 		}
 		if time.Since(began) > lastRestart {
 			wait = firstRestart
 		}
-		w.log.Error("collector failed and will be started again", "source", c.source, "wait", wait, "error", err)
+		w.log.Error("collector failed and will be started again", "service", w.service, "source", c.source, "wait", wait, "error", err)
 		select {
 		case <-ctx.Done():
 			return

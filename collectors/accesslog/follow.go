@@ -87,7 +87,7 @@ func (r *Reader) stretch(ctx context.Context, part *follow.Stretch) (understood 
 	}
 	if part.Broken != nil {
 		batch.Partial, batch.Error = true, ""
-		r.cfg.Log.Warn("log file is cut short", "source", r.cfg.Source, "file", part.Path, "after", part.From)
+		r.cfg.Log.Warn("log file is cut short", "service", r.cfg.Service, "source", r.cfg.Source, "file", part.Path, "after", part.From)
 	}
 	if _, err := r.sink.AddObject(ctx, r.cfg.Service, batch); err != nil {
 		return 0, fmt.Errorf("store %s of %s: %w", batch.Key, part.Path, err)

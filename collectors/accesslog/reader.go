@@ -317,7 +317,7 @@ func (p *pass) object(ctx context.Context, c candidate) error {
 	whole := failure == nil && !batch.Partial
 	r.settle(c, whole)
 	if batch.Partial {
-		r.cfg.Log.Warn("log object is cut short", "source", r.cfg.Source, "object", c.key, "lines", batch.Object.Lines)
+		r.cfg.Log.Warn("log object is cut short", "service", r.cfg.Service, "source", r.cfg.Source, "object", c.key, "lines", batch.Object.Lines)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
