@@ -26,7 +26,7 @@ tools: ## the pinned linter, into GOPATH/bin
 e2e: ## the pages in a real browser; CHROMIUM names it
 	go test -tags e2e -count=1 -timeout 15m -run '^TestBrowser' .
 
-peers: ## the collectors against AWS's stand-in; GAPLESS_MOTO names moto_server
+peers: ## the collectors against AWS's stand-in (GAPLESS_MOTO names moto_server), nginx and HAProxy
 	go test -tags peers -count=1 -timeout 10m -run '^TestPeer' ./...
 
 bench:
