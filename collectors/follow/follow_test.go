@@ -65,6 +65,9 @@ func TestWhatHappensToLogs(t *testing.T) {
 			l.copy("access.log.5")
 			l.write("f3\n")
 			step("a copy that ends before the log", "f2", "f3")
+			l.file("access.log.6", []byte("f1\nf2\n"))
+			l.file("access.log.7", []byte("f1\n"))
+			step("copies that were slower than we")
 		})
 	}
 }
