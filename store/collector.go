@@ -18,6 +18,11 @@ func (t *tx) source(name, kind string) (id int64, err error) {
 // evidence notes that a source brought something new about [from, to].
 func (t *tx) evidence(collector int64, from, to time.Time) error {
 	t.touch(from, to)
+	return t.reaches(collector, to)
+}
+
+// reaches notes the latest moment that a source's evidence is about.
+func (t *tx) reaches(collector int64, to time.Time) error {
 	_, err := t.exec(`UPDATE collector SET last_evidence = max(coalesce(last_evidence, ?1), ?1) WHERE id = ?2`, to.UnixMicro(), collector)
 	return err
 }

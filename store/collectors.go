@@ -21,40 +21,53 @@ type CollectorStatus struct {
 	Objects                         int64
 	LastEvidence                    time.Time      // latest moment that its evidence is about
 	Holes                           []analysis.Run // failed runs, newest first, at most holesShown
+	LastSetAside                    []SetAsideRow  // lines not understood, newest object first, at most setAsideShown
 }
 
-// holesShown is how many failed runs a page shows of a source.
-const holesShown = 20
+// How many failed runs, and how many lines that were not understood, come with a
+// source.
+const (
+	holesShown    = 20
+	setAsideShown = 10
+)
 
 // Collectors returns every source that ran or brought something, by service and name.
 func (db *DB) Collectors(ctx context.Context) (all []CollectorStatus, err error) {
 	err = db.view(ctx, func(s *sql.Tx) error {
-		var ids []int64
-		all, err = rowsOf(ctx, s, func(rows *sql.Rows, c *CollectorStatus) error {
-			var id int64
-			err := rows.Scan(&id, &c.Service, &c.Source, &c.Kind, stamp{&c.LastRun}, stamp{&c.LastSuccess}, &c.LastError, &c.LastCode, stamp{&c.LastErrorAt},
-				&c.Rows, &c.Lines, &c.SetAside, &c.PartialObjects, &c.Objects, stamp{&c.LastEvidence})
-			ids = append(ids, id)
-			return err
-		}, `SELECT c.id, s.name, c.source, c.kind, c.last_run, c.last_success, c.last_error, c.last_code, c.last_error_at,
-			c.rows, c.lines, c.set_aside, c.partial_objects, c.objects, c.last_evidence
-			FROM collector c JOIN service s ON s.id = c.service_id ORDER BY s.name, c.source`)
-		if err != nil {
-			return err
-		}
-		for i, id := range ids {
-			all[i].Holes, err = rowsOf(ctx, s, func(rows *sql.Rows, run *analysis.Run) error {
-				run.Source = all[i].Source
-				return rows.Scan(&run.Kind, stamp{&run.From}, stamp{&run.To}, stamp{&run.At}, &run.Rows, &run.Code, &run.Error)
-			}, `SELECT kind, from_at, to_at, at, rows, code, error FROM run WHERE collector_id = ? AND code <> '' ORDER BY at DESC LIMIT ?`, id, holesShown)
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		all, err = readCollectorStatus(ctx, s)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read collectors: %w", err)
+	}
+	return all, nil
+}
+
+func readCollectorStatus(ctx context.Context, s *sql.Tx) ([]CollectorStatus, error) {
+	var ids []int64
+	all, err := rowsOf(ctx, s, func(rows *sql.Rows, c *CollectorStatus) error {
+		var id int64
+		err := rows.Scan(&id, &c.Service, &c.Source, &c.Kind, stamp{&c.LastRun}, stamp{&c.LastSuccess}, &c.LastError, &c.LastCode, stamp{&c.LastErrorAt},
+			&c.Rows, &c.Lines, &c.SetAside, &c.PartialObjects, &c.Objects, stamp{&c.LastEvidence})
+		ids = append(ids, id)
+		return err
+	}, `SELECT c.id, s.name, c.source, c.kind, c.last_run, c.last_success, c.last_error, c.last_code, c.last_error_at,
+		c.rows, c.lines, c.set_aside, c.partial_objects, c.objects, c.last_evidence
+		FROM collector c JOIN service s ON s.id = c.service_id ORDER BY s.name, c.source`)
+	if err != nil {
+		return nil, err
+	}
+	for i, id := range ids {
+		all[i].Holes, err = rowsOf(ctx, s, func(rows *sql.Rows, run *analysis.Run) error {
+			run.Source = all[i].Source
+			return rows.Scan(&run.Kind, stamp{&run.From}, stamp{&run.To}, stamp{&run.At}, &run.Rows, &run.Code, &run.Error)
+		}, `SELECT kind, from_at, to_at, at, rows, code, error FROM run WHERE collector_id = ? AND code <> '' ORDER BY at DESC LIMIT ?`, id, holesShown)
+		if err == nil && all[i].SetAside > 0 {
+			all[i].LastSetAside, err = readSetAside(ctx, s, all[i].Service, all[i].Source, setAsideShown)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
@@ -69,15 +82,19 @@ type SetAsideRow struct {
 // was stored last, at most limit.
 func (db *DB) SetAside(ctx context.Context, service, source string, limit int) (lines []SetAsideRow, err error) {
 	err = db.view(ctx, func(s *sql.Tx) error {
-		lines, err = rowsOf(ctx, s, func(rows *sql.Rows, l *SetAsideRow) error {
-			return rows.Scan(&l.Object, &l.Line, &l.Offset, &l.Reason, &l.Detail, &l.Kind, &l.Raw)
-		}, `SELECT o.key, a.line, a.offset, a.reason, a.detail, a.kind, a.raw FROM set_aside a JOIN object o ON o.id = a.object_id
-			JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
-			WHERE s.name = ? AND c.source = ? ORDER BY a.object_id DESC, a.line LIMIT ?`, service, source, limit)
+		lines, err = readSetAside(ctx, s, service, source, limit)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read lines set aside of %s: %w", source, err)
 	}
 	return lines, nil
+}
+
+func readSetAside(ctx context.Context, s *sql.Tx, service, source string, limit int) ([]SetAsideRow, error) {
+	return rowsOf(ctx, s, func(rows *sql.Rows, l *SetAsideRow) error {
+		return rows.Scan(&l.Object, &l.Line, &l.Offset, &l.Reason, &l.Detail, &l.Kind, &l.Raw)
+	}, `SELECT o.key, a.line, a.offset, a.reason, a.detail, a.kind, a.raw FROM set_aside a JOIN object o ON o.id = a.object_id
+		JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
+		WHERE s.name = ? AND c.source = ? ORDER BY a.object_id DESC, a.line LIMIT ?`, service, source, limit)
 }

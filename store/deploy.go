@@ -224,19 +224,24 @@ func (db *DB) Deploys(ctx context.Context, service string, limit int) (summaries
 	}
 	now := db.Now()
 	err = db.view(ctx, func(s *sql.Tx) error {
-		summaries, err = rowsOf(ctx, s, func(rows *sql.Rows, d *DeploySummary) error { return scanSummary(rows, d, now) },
-			`SELECT d.id, s.name, d.kind, d.version_before, d.version_after, d.rollback_of, d.environment, d.actor, d.url, d.source,
-			d.started_at, d.reported_at, d.result, d.window_from, d.window_to, d.change, s.spec,
-			r.number, r.state, r.change, r.verdict, r.user_requests, r.user_failures, r.probe_requests, r.probe_failures, r.findings
-			FROM deploy d JOIN service s ON s.id = d.service_id
-			LEFT JOIN revision r ON r.deploy_id = d.id AND r.number = (SELECT max(number) FROM revision WHERE deploy_id = d.id)
-			WHERE ?1 = '' OR s.name = ?1 ORDER BY d.started_at DESC, d.id DESC LIMIT ?2`, service, limit)
+		summaries, err = readSummaries(ctx, s, service, limit, now)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read deploys: %w", err)
 	}
 	return summaries, nil
+}
+
+// readSummaries reads at most limit deploys, all of them where it is negative.
+func readSummaries(ctx context.Context, s *sql.Tx, service string, limit int, now time.Time) ([]DeploySummary, error) {
+	return rowsOf(ctx, s, func(rows *sql.Rows, d *DeploySummary) error { return scanSummary(rows, d, now) },
+		`SELECT d.id, s.name, d.kind, d.version_before, d.version_after, d.rollback_of, d.environment, d.actor, d.url, d.source,
+		d.started_at, d.reported_at, d.result, d.window_from, d.window_to, d.change, s.spec,
+		r.number, r.state, r.change, r.verdict, r.user_requests, r.user_failures, r.probe_requests, r.probe_failures, r.findings
+		FROM deploy d JOIN service s ON s.id = d.service_id
+		LEFT JOIN revision r ON r.deploy_id = d.id AND r.number = (SELECT max(number) FROM revision WHERE deploy_id = d.id)
+		WHERE ?1 = '' OR s.name = ?1 ORDER BY d.started_at DESC, d.id DESC LIMIT ?2`, service, limit)
 }
 
 func scanSummary(rows *sql.Rows, d *DeploySummary, now time.Time) error {

@@ -105,7 +105,29 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 	if len(b.Checks) > 0 { // they matter to windows that begin later
 		t.touch(all.from, all.to.Add(analysis.CheckReach))
 	}
-	return true, t.evidence(collector, all.from, all.to)
+	t.touch(all.from, all.to)
+	if last := lastMoment(b, t.now); !last.IsZero() {
+		err = t.reaches(collector, last)
+	}
+	return true, err
+}
+
+// lastMoment is the latest moment that an object is evidence about: the end of its
+// period where that is over, else its last row. A log file may be named for a minute
+// that has hardly begun.
+func lastMoment(b analysis.ObjectBatch, now time.Time) time.Time {
+	var h hull
+	for i := range b.Cells {
+		c := &b.Cells[i]
+		h.add(seconds(c.Second), c.First, c.Last)
+	}
+	for i := range b.Requests {
+		h.add(b.Requests[i].Start, b.Requests[i].End)
+	}
+	if b.Error == "" && !b.To.After(now) {
+		h.add(b.To)
+	}
+	return h.to
 }
 
 func number(b bool) int {

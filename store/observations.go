@@ -19,22 +19,12 @@ import (
 func (db *DB) Observations(ctx context.Context, deployID string) (o analysis.Observations, err error) {
 	at := db.Now()
 	err = db.view(ctx, func(s *sql.Tx) error {
-		d, err := readDeploy(ctx, s, deployID)
-		if err != nil {
-			return err
-		}
-		id, service, err := readService(ctx, s, d.Service)
-		if err != nil {
-			return err
-		}
-		from, to := analysis.WindowOf(d, service.Window)
-		o, err = observe(ctx, s, id, service, d, from, to)
+		o, err = observeDeploy(ctx, s, deployID, at)
 		return err
 	})
 	if err != nil {
 		return analysis.Observations{}, fmt.Errorf("read observations of deploy %s: %w", deployID, err)
 	}
-	o.At = at
 	return o, nil
 }
 

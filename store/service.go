@@ -48,19 +48,23 @@ func (db *DB) PutService(ctx context.Context, service analysis.Service) error {
 // Services returns every service by name.
 func (db *DB) Services(ctx context.Context) (services []analysis.Service, err error) {
 	err = db.view(ctx, func(s *sql.Tx) error {
-		services, err = rowsOf(ctx, s, func(rows *sql.Rows, service *analysis.Service) error {
-			var spec []byte
-			if err := rows.Scan(&spec); err != nil {
-				return err
-			}
-			return json.Unmarshal(spec, service)
-		}, `SELECT spec FROM service ORDER BY name`)
+		services, err = readServices(ctx, s)
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read services: %w", err)
 	}
 	return services, nil
+}
+
+func readServices(ctx context.Context, s *sql.Tx) ([]analysis.Service, error) {
+	return rowsOf(ctx, s, func(rows *sql.Rows, service *analysis.Service) error {
+		var spec []byte
+		if err := rows.Scan(&spec); err != nil {
+			return err
+		}
+		return json.Unmarshal(spec, service)
+	}, `SELECT spec FROM service ORDER BY name`)
 }
 
 // Service returns one service, or [ErrNotFound].
