@@ -41,7 +41,7 @@ type CollectorView struct {
 	Service, Source, Kind string
 	Class, Icon, State    string // ok, warn or bad, said in words too
 	LastRun, Evidence     Stamp
-	Lag                   string
+	Lag, LagTitle         string
 	Volume                string // empty: nothing was read
 	Error                 string
 	ErrorAt               Stamp
@@ -64,12 +64,23 @@ func NewCollectorsPage(collectors []CollectorStatus, now time.Time, zone *time.L
 	return page
 }
 
+// lag says how far evidence is behind a moment. Evidence from the future means that
+// the source's clock is ahead of ours, which is not the same as being up to date.
+func lag(evidence, now time.Time) (text, title string) {
+	behind := now.Sub(evidence).Seconds()
+	switch {
+	case evidence.IsZero():
+		return Missing, "it has brought nothing yet"
+	case behind < 0:
+		return Seconds(-behind) + " ahead", "its newest evidence is dated after this console's clock: the source's clock is ahead"
+	}
+	return Seconds(behind), ""
+}
+
 func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) CollectorView {
 	view := CollectorView{Service: c.Service, Source: c.Source, Kind: c.Kind, Class: "ok", Icon: "✓", State: "well",
 		LastRun: dateClock(c.LastRun, zone), Evidence: dateClock(c.LastEvidence, zone), Lag: Missing}
-	if !c.LastEvidence.IsZero() {
-		view.Lag = Seconds(max(now.Sub(c.LastEvidence).Seconds(), 0))
-	}
+	view.Lag, view.LagTitle = lag(c.LastEvidence, now)
 	switch {
 	case c.LastRun.IsZero():
 		view.Class, view.Icon, view.State = "warn", "…", "has not run yet"

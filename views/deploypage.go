@@ -20,8 +20,10 @@ type DeployPage struct {
 	ReportURL string // the same report as JSON
 	BundleURL string // evidence and report in one zip
 	Part      *PartView
-	path      string // of the page's address; empty where no server answers
-	query     string // of it: a part of the window, or the span
+	ClaimForm *ClaimForm // nil where no server answers
+	Previous  string     // address of the comparison with the deploy before; empty for a span
+	path      string     // of the page's address; empty where no server answers
+	query     string     // of it: a part of the window, or the span
 
 	Verdict      VerdictPanel
 	Facts        []Fact
@@ -124,12 +126,13 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	page.RuleCounts, page.RuleGroups = ruleGroups(r)
 	page.Phases = phaseTable(r, zone)
 	page.Part = partView(r, zone)
+	page.claimForm(r, zone)
 	page.linkPhases(r)
 	page.Targets, page.Windows = targetTable(r), windowTable(r, zone)
 	page.Failures, page.Causes = failureTable(r, zone), causesOf(r)
 	page.Attribution, page.Detection = attributionTable(r), detectionTable(r)
 	page.Completeness, page.Coverage = completenessTable(r), coverageTable(r, zone)
-	page.Claims, page.Steps = claimTable(r), stepTable(r, zone)
+	page.Claims, page.Steps = claimTable(r, zone), stepTable(r, zone)
 	page.Baseline, page.Controls = baselineTable(r), controlTable(r)
 	page.Provenance = provenance(r, zone)
 	page.Provisional = r.Window.State != analysis.WindowSealed
@@ -155,6 +158,19 @@ func (p *DeployPage) address(r *analysis.Report) {
 	}
 	if r.Window.State != analysis.WindowSealed {
 		p.StreamURL = p.path + "/stream" + suffix
+	}
+}
+
+// claimForm asks for a claim about what the page shows.
+func (p *DeployPage) claimForm(r *analysis.Report, zone *time.Location) {
+	form := ClaimForm{Service: p.Service, Deploy: p.ID}
+	if p.ID == "" || p.Part != nil {
+		form.From, form.To = r.Window.From.In(zone).Format(FormLayout), r.Window.To.In(zone).Format(FormLayout)
+	}
+	form = form.Complete(zone)
+	p.ClaimForm = &form
+	if p.ID != "" {
+		p.Previous = CompareURL("", p.ID)
 	}
 }
 
@@ -552,7 +568,7 @@ func provenance(r *analysis.Report, zone *time.Location) []Fact {
 
 // offline takes out what only a server can answer.
 func offline(page DeployPage) DeployPage {
-	page.StreamURL, page.ReportURL, page.BundleURL, page.path = "", "", "", ""
+	page.StreamURL, page.ReportURL, page.BundleURL, page.path, page.ClaimForm, page.Previous = "", "", "", "", nil, ""
 	if page.Part != nil {
 		part := *page.Part
 		part.WholeURL, page.Part = "", &part

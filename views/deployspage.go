@@ -37,6 +37,7 @@ type ServiceLink struct {
 // DeployRow is one deploy in the list.
 type DeployRow struct {
 	Service, ID, URL    string
+	CompareURL          string // with the deploy before it
 	Tone, Icon, Verdict string
 	State               string // of the window, where it is not sealed
 	Started             Stamp
@@ -59,12 +60,12 @@ func NewDeploysPage(deploys []DeploySummary, services []string, service string, 
 	if service != "" {
 		page.StreamURL += "?service=" + url.QueryEscape(service)
 	}
-	if len(services) > 1 {
-		page.Services = append(page.Services, ServiceLink{Name: "all services", URL: "/", Current: service == ""})
-		for _, name := range services {
-			page.Services = append(page.Services, ServiceLink{Name: name, URL: "/?service=" + url.QueryEscape(name), Current: name == service})
+	page.Services = filterLinks(services, service, func(name string) string {
+		if name == "" {
+			return "/"
 		}
-	}
+		return serviceURL(name)
+	})
 	for i := range deploys {
 		page.Deploys = append(page.Deploys, deployRow(&deploys[i], zone))
 	}
@@ -75,7 +76,7 @@ func NewDeploysPage(deploys []DeploySummary, services []string, service string, 
 }
 
 func deployRow(d *DeploySummary, zone *time.Location) DeployRow {
-	row := DeployRow{Service: d.Service, ID: d.ID, URL: DeployURL(d.ID), Started: dateClock(d.StartedAt, zone), Took: "running", By: d.Actor, Findings: d.Findings}
+	row := DeployRow{Service: d.Service, ID: d.ID, URL: DeployURL(d.ID), CompareURL: CompareURL("", d.ID), Started: dateClock(d.StartedAt, zone), Took: "running", By: d.Actor, Findings: d.Findings}
 	row.Tone, row.Icon = tone(d.Verdict)
 	row.Verdict = word(verdictWords, d.Verdict)
 	if d.State != analysis.WindowSealed {

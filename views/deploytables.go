@@ -510,7 +510,7 @@ func clip(text string, limit int) string {
 	return string(runes[:limit-1]) + "…"
 }
 
-func claimTable(r *analysis.Report) Table {
+func claimTable(r *analysis.Report, zone *time.Location) Table {
 	table := Table{Caption: "Claims and what became of them", Columns: []Cell{left("claim"), left("state"), left("why"), left("needs")}, Empty: "No claim was judged."}
 	for _, claim := range r.Claims {
 		toneClass, icon := tone(claim.State)
@@ -526,9 +526,17 @@ func claimTable(r *analysis.Report) Table {
 		if claim.Reason != "" {
 			why = word(reasonWords, claim.Reason)
 		}
-		table.Rows = append(table.Rows, Row{Cells: []Cell{wide(claim.Text), {Text: icon + " " + strings.ToLower(word(verdictWords, claim.State)), Class: "l nw t-" + toneClass}, wide(why), left(strings.Join(needs, ", "))}})
+		table.Rows = append(table.Rows, Row{Cells: []Cell{claimCell(claim, zone), {Text: icon + " " + strings.ToLower(word(verdictWords, claim.State)), Class: "l nw t-" + toneClass}, wide(why), left(strings.Join(needs, ", "))}})
 	}
 	return table
+}
+
+func claimCell(claim analysis.Claim, zone *time.Location) Cell {
+	cell := wide(claim.Text)
+	if claim.Typed != nil {
+		cell.Under = typedNote(claim, zone)
+	}
+	return cell
 }
 
 func stepTable(r *analysis.Report, zone *time.Location) Table {

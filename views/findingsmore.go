@@ -52,6 +52,8 @@ func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 	case "no-baseline":
 		return "There is nothing to compare " + classNoun(v.text("traffic")) + " failures with: the time before the deploy has no requests.",
 			"Keep a longer baseline, or deploy when there is traffic."
+	case "health-sample-claim":
+		return healthSampleClaim(v)
 	case "low-traffic":
 		sentence = "Hardly anybody was there in the risky phases"
 		if n, ok := v.count("requests"); ok {

@@ -14,8 +14,12 @@ import (
 // reader's zone.
 func FillSentences(r *analysis.Report) {
 	for i := range r.Claims {
-		if r.Claims[i].Text == "" {
-			r.Claims[i].Text = claimText(r.Claims[i].ID)
+		switch claim := &r.Claims[i]; {
+		case claim.Text != "":
+		case claim.Typed != nil:
+			claim.Text = typedText(*claim)
+		default:
+			claim.Text = claimText(claim.ID)
 		}
 	}
 	if r.Verdict.Sentence == "" {
@@ -50,7 +54,7 @@ func claimLabel(claim analysis.Claim) string {
 		return words.short
 	}
 	if claim.Text != "" {
-		return "“" + claim.Text + "”"
+		return "“" + clip(claim.Text, 60) + "” (typed)"
 	}
 	return spoken(claim.ID)
 }

@@ -28,6 +28,7 @@ type Cell struct {
 	Link  string
 	Spans []SpanText // printed one below the other, instead of Text
 	Span  int        // columns; 0 is 1
+	Under string     // printed small below
 }
 
 // SpanText is a stretch of time and what is said of it.

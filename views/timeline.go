@@ -508,15 +508,7 @@ func (t *Timeline) ticks(s scale) {
 	if whole <= 0 {
 		return
 	}
-	step := 24 * time.Hour
-	for _, each := range []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond,
-		500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
-		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
-		if whole/each <= 11 {
-			step = each
-			break
-		}
-	}
+	step := roundStep(whole)
 	layout := "15:04"
 	if step < time.Minute {
 		layout = "15:04:05"
@@ -532,4 +524,16 @@ func (t *Timeline) ticks(s scale) {
 		}
 		t.Ticks = append(t.Ticks, Tick{X: coordinate(s.x(at)), Label: at.In(s.zone).Format(layout), Title: at.UTC().Format(utcLayout)})
 	}
+}
+
+// roundStep is a round length of time that fits at most eleven times into a whole.
+func roundStep(whole time.Duration) time.Duration {
+	for _, each := range []time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond,
+		500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
+		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 6 * time.Hour} {
+		if whole/each <= 11 {
+			return each
+		}
+	}
+	return 24 * time.Hour
 }

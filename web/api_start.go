@@ -31,13 +31,9 @@ type storedJSON struct {
 
 // apiStartDeploy stores that a deploy began.
 func (s *Server) apiStartDeploy(c echo.Context) error {
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil {
-		return err
-	}
 	var told startBody
-	if err := json.Unmarshal(body, &told); err != nil {
-		return badRequest("The body is not a deploy: " + err.Error())
+	if err := decodeBody(c, &told, "a deploy"); err != nil {
+		return err
 	}
 	event, err := s.startEvent(told)
 	if err != nil {
@@ -118,4 +114,16 @@ func (s *Server) answerStored(c echo.Context, id string, stored bool) error {
 		c.Response().Header().Set(echo.HeaderLocation, "/api/v1"+told.Links.Page)
 	}
 	return writeJSON(c, status, storedJSON{ID: id, Stored: stored, Page: told.Links.Page})
+}
+
+// decodeBody reads a JSON body; what names it in the error.
+func decodeBody(c echo.Context, into any, what string) error {
+	body, err := io.ReadAll(c.Request().Body)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(body, into); err != nil {
+		return badRequest("The body is not " + what + ": " + err.Error())
+	}
+	return nil
 }

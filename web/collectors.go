@@ -10,9 +10,6 @@ import (
 	"gapless/views"
 )
 
-// setAsideShown bounds the lines shown per source that were not understood.
-const setAsideShown = 10
-
 // collectors is the page of every source of evidence.
 func (s *Server) collectors(c echo.Context) error {
 	page, err := s.collectorsPage(c.Request().Context())
@@ -39,32 +36,26 @@ func (s *Server) collectorsPage(ctx context.Context) (views.CollectorsPage, erro
 	if err != nil {
 		return views.CollectorsPage{}, err
 	}
-	rows := make([]views.CollectorStatus, len(statuses))
-	for i := range statuses {
-		if rows[i], err = s.collectorStatus(ctx, &statuses[i]); err != nil {
-			return views.CollectorsPage{}, err
-		}
-	}
-	return views.NewCollectorsPage(rows, s.cfg.Now(), s.cfg.Zone), nil
+	return views.NewCollectorsPage(collectorViews(statuses), s.cfg.Now(), s.cfg.Zone), nil
 }
 
-// collectorStatus adds to a source the lines it could not understand, if there are any.
-func (s *Server) collectorStatus(ctx context.Context, c *store.CollectorStatus) (views.CollectorStatus, error) {
+func collectorViews(statuses []store.CollectorStatus) []views.CollectorStatus {
+	rows := make([]views.CollectorStatus, len(statuses))
+	for i := range statuses {
+		rows[i] = collectorView(&statuses[i])
+	}
+	return rows
+}
+
+func collectorView(c *store.CollectorStatus) views.CollectorStatus {
 	status := views.CollectorStatus{
 		Service: c.Service, Source: c.Source, Kind: c.Kind, LastRun: c.LastRun, LastSuccess: c.LastSuccess,
 		LastError: c.LastError, LastCode: c.LastCode, LastErrorAt: c.LastErrorAt, Rows: c.Rows, Objects: c.Objects,
 		Lines: c.Lines, SetAside: c.SetAside, PartialObjects: c.PartialObjects, LastEvidence: c.LastEvidence, Holes: c.Holes,
 	}
-	if c.SetAside == 0 {
-		return status, nil
-	}
-	lines, err := s.cfg.Store.SetAside(ctx, c.Service, c.Source, setAsideShown)
-	if err != nil {
-		return status, err
-	}
-	for _, line := range lines {
+	for _, line := range c.LastSetAside {
 		status.SetAsideLines = append(status.SetAsideLines, views.SetAsideLine{Object: line.Object, Line: line.Line,
 			Reason: line.Reason, Detail: line.Detail, Kind: line.Kind, Raw: string(line.Raw)})
 	}
-	return status, nil
+	return status
 }

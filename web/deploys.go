@@ -37,19 +37,19 @@ func (s *Server) deploysStream(c echo.Context) error {
 }
 
 func (s *Server) deploysPage(ctx context.Context, service string) (views.DeploysPage, error) {
-	summaries, err := s.cfg.Store.Deploys(ctx, service, listed)
+	list, err := s.cfg.Store.DeployList(ctx, service, listed)
 	if err != nil {
 		return views.DeploysPage{}, err
 	}
-	services, err := s.cfg.Store.Services(ctx)
-	if err != nil {
-		return views.DeploysPage{}, err
-	}
+	return views.NewDeploysPage(summaryViews(list.Deploys), list.Services, service, listed, s.cfg.Zone), nil
+}
+
+func summaryViews(summaries []store.DeploySummary) []views.DeploySummary {
 	rows := make([]views.DeploySummary, len(summaries))
 	for i := range summaries {
 		rows[i] = summaryView(&summaries[i])
 	}
-	return views.NewDeploysPage(rows, names(services), service, listed, s.cfg.Zone), nil
+	return rows
 }
 
 func summaryView(d *store.DeploySummary) views.DeploySummary {

@@ -108,6 +108,12 @@ func (s *Server) routes() {
 		e.GET("/deploys/:id/"+table+".csv", s.tableFile(table))
 		e.GET("/services/:service/span/"+table+".csv", s.spanTableFile(table))
 	}
+	e.GET("/services", s.services)
+	e.GET("/services/stream", s.servicesStream)
+	e.GET("/compare", s.compare)
+	e.GET("/claims", s.claims)
+	e.GET("/claims/new", s.newClaim)
+	e.POST("/claims", s.addClaim)
 	e.GET("/collectors", s.collectors)
 	e.GET("/collectors/stream", s.collectorsStream)
 	e.GET("/retrospectives/new", s.newRetrospective)
@@ -122,6 +128,8 @@ func (s *Server) routes() {
 	e.GET("/api/v1/deploys/:id/report", s.apiReport)
 	e.GET("/api/v1/deploys/:id/events", s.apiEvents)
 	e.GET("/api/v1/deploys/:id/bundle", s.apiBundle)
+	e.GET("/api/v1/claims", s.apiClaims)
+	e.POST("/api/v1/claims", s.apiAddClaim)
 	e.GET("/openapi.json", s.openAPI)
 
 	e.GET("/metrics", echo.WrapHandler(s.metrics.handler()))

@@ -20,8 +20,12 @@ type Store interface {
 	DeploysIn(ctx context.Context, service string, from, to time.Time) ([]analysis.Deploy, error)
 	Observations(ctx context.Context, deployID string) (analysis.Observations, error)
 	ObservationsBetween(ctx context.Context, service string, from, to time.Time, deployID string) (analysis.Observations, error)
+	ObservationsOfTwo(ctx context.Context, first, second string) (a, b analysis.Observations, err error)
+	DeployList(ctx context.Context, service string, limit int) (store.DeployList, error)
+	Overview(ctx context.Context, limit int) ([]store.ServiceOverview, error)
 	Collectors(ctx context.Context) ([]store.CollectorStatus, error)
-	SetAside(ctx context.Context, service, source string, limit int) ([]store.SetAsideRow, error)
+	AddClaim(ctx context.Context, c analysis.TypedClaim) (id string, stored bool, err error)
+	Claims(ctx context.Context, service string, limit int) (store.Register, error)
 	Subscribe() (changes <-chan string, cancel func())
 }
 
