@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -36,6 +37,9 @@ type TypedClaim struct {
 // MaxClaimText bounds the text of a claim, in characters.
 const MaxClaimText = 500
 
+// maxClaimBy bounds the name of who says so, in characters.
+const maxClaimBy = 100
+
 // ReasonHealthSamples says that a claim about users rests on health samples, and that
 // nothing else was measured.
 const ReasonHealthSamples = "rests_on_health_samples"
@@ -55,10 +59,16 @@ func (c TypedClaim) Validate() error {
 		return errors.New("to must be after from")
 	case utf8.RuneCountInString(c.Text) > MaxClaimText:
 		return fmt.Errorf("the text is longer than %d characters", MaxClaimText)
-	case !utf8.ValidString(c.Text), strings.ContainsFunc(c.Text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' }):
+	case utf8.RuneCountInString(c.By) > maxClaimBy:
+		return fmt.Errorf("who says so is longer than %d characters", maxClaimBy)
+	case !printable(c.Text) || !printable(c.By):
 		return errors.New("the text holds control characters")
 	}
 	return nil
+}
+
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\t' && r != '\n' && r != '\r' })
 }
 
 // Key is an id made from what is claimed, so that the same claim told twice is one.

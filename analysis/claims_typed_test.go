@@ -150,6 +150,7 @@ func TestClaimsThatCannotBeTyped(t *testing.T) {
 		"from and to":        func(c *TypedClaim) { c.Deploy = "" },
 		"after from":         func(c *TypedClaim) { c.From, c.To = s.at(10), s.at(10) },
 		"longer than 500":    func(c *TypedClaim) { c.Text = strings.Repeat("ä", 501) },
+		"longer than 100":    func(c *TypedClaim) { c.By = strings.Repeat("ä", 101) },
 		"control characters": func(c *TypedClaim) { c.Text = "a\x00b" },
 	} {
 		c := good
