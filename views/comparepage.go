@@ -164,8 +164,8 @@ func pairCells(p analysis.Pair, unit string) []Cell {
 	if d := p.Difference; d != nil {
 		difference = bounded(d)
 		difference.Text = strings.TrimSuffix(difference.Text, " s") + unit
-		if d.Value > 0 {
-			difference.Text = strings.Replace(difference.Text, number(d.Value), "+"+number(d.Value), 1)
+		if text := number(d.Value); d.Value > 0 && text != "0" {
+			difference.Text = strings.Replace(difference.Text, text, "+"+text, 1)
 		}
 	} else if p.A != nil && p.B != nil {
 		difference.Title = "both are bounds on the same side: the difference may be either way"

@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ type ServiceLink struct {
 // DeployRow is one deploy in the list.
 type DeployRow struct {
 	Service, ID, URL    string
-	CompareURL          string // with the deploy before it
+	CompareURL          string // with the deploy before it; empty where there is none
 	Tone, Icon, Verdict string
 	State               string // of the window, where it is not sealed
 	Started             Stamp
@@ -67,7 +68,12 @@ func NewDeploysPage(deploys []DeploySummary, services []string, service string, 
 		return serviceURL(name)
 	})
 	for i := range deploys {
-		page.Deploys = append(page.Deploys, deployRow(&deploys[i], zone))
+		row := deployRow(&deploys[i], zone)
+		earlier := slices.ContainsFunc(deploys[i+1:], func(d DeploySummary) bool { return d.Service == row.Service })
+		if !earlier && len(deploys) < limit { // nothing to compare it with
+			row.CompareURL = ""
+		}
+		page.Deploys = append(page.Deploys, row)
 	}
 	if len(deploys) == limit {
 		page.More = "Only the newest " + Count(limit) + " are listed."

@@ -99,7 +99,7 @@ var allFindings = map[string]bool{
 	"blind-spot": true, "query-failed": true, "zero-targets": true, "drain-wait-too-short": true, "drain-never-seen": true, "drain-marker-expired": true,
 	"returned-then-failed": true, "health-check-never-passes": true, "idle-target": true, "draining-target-served": true, "state-lag": true, "rejection-surge": true,
 	"abort-surge": true, "client-error-surge": true, "version-worse": true, "log-incomplete": true, "log-late": true, "no-baseline": true, "low-traffic": true, "clock-skew": true, "retry-masked": true,
-	"probe-stall": true, "shutdown-5xx": true, "health-check-blind": true, "reregistered": true, "classification-suspect": true, "not-invented-yet": true,
+	"probe-stall": true, "health-sample-claim": true, "shutdown-5xx": true, "health-check-blind": true, "reregistered": true, "classification-suspect": true, "not-invented-yet": true,
 }
 
 func TestFindingSentencesNameTheirFigures(t *testing.T) {

@@ -23,16 +23,14 @@ func (s *Server) services(c echo.Context) error {
 }
 
 func (s *Server) servicesStream(c echo.Context) error {
-	changes, cancel := s.cfg.Store.Subscribe()
-	defer cancel()
-	return s.stream(c, "", s.pace.list, changes, func(ctx context.Context) (message, error) {
+	return s.stream(c, source{"services", "", s.pace.list, s.cfg.Store.Subscribe, func(ctx context.Context) (message, error) {
 		page, err := s.servicesPage(ctx)
 		if err != nil {
 			return message{}, err
 		}
-		body, err := markup(c, views.ServicesLive(page))
+		body, err := markup(ctx, views.ServicesLive(page))
 		return message{event: "services", data: body}, err
-	})
+	}})
 }
 
 func (s *Server) servicesPage(ctx context.Context) (views.ServicesPage, error) {
