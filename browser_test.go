@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
@@ -50,6 +51,22 @@ func TestBrowser(t *testing.T) {
 	b.do(chromedp.Reload(), chromedp.WaitReady("#live svg"))
 	b.shot("deploy")
 
+	// Dragging over the timeline opens that stretch of time alone; a phase's name does too.
+	b.drag("svg[data-zoom]", .4, .6)
+	b.until("a part of the window shows", `document.querySelector('.part') !== null`)
+	b.shot("part")
+	b.do(chromedp.Click(".part a"), chromedp.WaitReady("#live svg"), chromedp.Click(`section[aria-labelledby="h-phases"] tbody tr:nth-child(3) a`))
+	b.until("the phase shows alone", `document.querySelectorAll('section[aria-labelledby="h-phases"] tbody tr').length === 1`)
+
+	// What a person claims is judged.
+	b.do(chromedp.Navigate(deploy), chromedp.Click("#d-claim summary"), chromedp.SetValue(`#d-claim input[name="text"]`, "No customer noticed"),
+		chromedp.SetValue(`#d-claim select[name="basis"]`, "health"), chromedp.Submit("#d-claim form"))
+	b.until("the claim is judged", `document.querySelector('#live') !== null && document.querySelector('#live').innerText.includes('health-sample-claim')`)
+	for _, name := range []string{"claims", "services"} {
+		b.do(chromedp.Navigate(demo.url+"/"+name), chromedp.WaitReady("main"))
+		b.shot(name)
+	}
+
 	b.do(chromedp.Navigate(demo.url+"/"), chromedp.WaitReady(`a[href^="/deploys/"]`))
 	b.shot("deploys")
 	b.do(chromedp.Navigate(demo.url+"/collectors"), chromedp.WaitReady("main"))
@@ -72,7 +89,8 @@ func TestBrowser(t *testing.T) {
 	b.do(chromedp.Click(`.results a[href^="/deploys/"]`), chromedp.WaitReady("#live svg"))
 
 	// No page is wider than a phone.
-	for _, path := range []string{"/", strings.TrimPrefix(deploy, demo.url), "/collectors", "/retrospectives/new"} {
+	_, id, _ := strings.Cut(deploy, "/deploys/")
+	for _, path := range []string{"/", strings.TrimPrefix(deploy, demo.url), "/collectors", "/services", "/claims", "/claims/new", "/compare?a=" + id + "&b=" + id, "/retrospectives/new"} {
 		b.narrow(demo.url + path)
 	}
 	b.complaints()
@@ -83,6 +101,18 @@ func TestBrowser(t *testing.T) {
 
 // mark leaves a mark in the page, which loading it again would wipe away.
 var mark = chromedp.Evaluate(`window.marked = true`, nil)
+
+// drag pulls the pointer over an element, from one share of its width to another.
+func (b *browser) drag(selector string, from, to float64) {
+	b.t.Helper()
+	var box struct{ X, Y, Width, Height float64 }
+	b.do(chromedp.ScrollIntoView(selector), chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).getBoundingClientRect().toJSON()`, selector), &box))
+	y := box.Y + box.Height*.6
+	b.do(chromedp.MouseEvent(input.MousePressed, box.X+box.Width*from, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.MouseMoved, box.X+box.Width*(from+to)/2, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.MouseMoved, box.X+box.Width*to, y, chromedp.ButtonLeft),
+		chromedp.MouseEvent(input.MouseReleased, box.X+box.Width*to, y, chromedp.ButtonLeft))
+}
 
 // browser is a tab that collects every complaint.
 type browser struct {
