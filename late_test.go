@@ -70,7 +70,7 @@ func TestLateObjectMakesARevision(t *testing.T) {
 	get := func(path string) string {
 		t.Helper()
 		w := httptest.NewRecorder()
-		server.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		server.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1"+path, nil))
 		if w.Code != http.StatusOK {
 			t.Fatalf("%s: %d", path, w.Code)
 		}

@@ -25,6 +25,7 @@ type CollectorStatus struct {
 type SetAsideLine struct {
 	Object, Reason, Detail, Kind string
 	Line                         int
+	Offset                       int64
 	Raw                          string
 }
 
@@ -47,6 +48,8 @@ type CollectorView struct {
 	ErrorAt               Stamp
 	Holes                 Table
 	SetAside              Table
+	ObjectsURL            string // empty where the source has no objects
+	LinesURL              string // empty where every line was understood
 }
 
 // NewCollectorsPage says how the sources fare as of a moment.
@@ -95,6 +98,12 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 			view.State = "well, with objects cut short"
 		}
 	}
+	if c.Objects > 0 {
+		view.ObjectsURL = sourceURL("objects", c.Service, c.Source, 1)
+	}
+	if c.SetAside > 0 {
+		view.LinesURL = sourceURL("lines", c.Service, c.Source, 1)
+	}
 	if c.LastError != "" {
 		view.Error, view.ErrorAt = clip(c.LastError, 600), dateClock(c.LastErrorAt, zone)
 	}
@@ -120,7 +129,7 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 		if line.Detail != "" {
 			why += ": " + clip(line.Detail, 120)
 		}
-		view.SetAside.Rows = append(view.SetAside.Rows, Row{Cells: []Cell{{Text: clip(line.Object, 60), Title: line.Object, Class: "l brk"}, right(Count(line.Line)), left(why), {Text: clip(line.Raw, 200), Class: "l brk", Code: true}}})
+		view.SetAside.Rows = append(view.SetAside.Rows, Row{Cells: []Cell{{Text: clip(line.Object, 60), Title: line.Object, Class: "l brk"}, right(Count(line.Line)), left(why), {Text: visible([]byte(line.Raw), 200), Class: "l brk", Code: true}}})
 	}
 	return view
 }
