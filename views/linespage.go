@@ -77,8 +77,8 @@ func sourcePage(what, service, source string, c SourceCounts, number, rows int, 
 func NewObjectsPage(service, source string, c SourceCounts, objects []SourceObject, number int, zone *time.Location) SourcePage {
 	p := sourcePage("objects", service, source, c, number, len(objects), c.Objects)
 	p.Heading = "Objects of " + source
-	p.Table = Table{Caption: p.Heading, Empty: "This source has read no object.", Columns: []Cell{left("object"), left("period"), left("read"), right("lines"),
-		right("understood"), right("set aside"), {Text: "not ours", Class: "n", Title: "understood, but left out by the configured match"}, left("state")}}
+	p.Table = Table{Caption: p.Heading, Empty: "This source has read no object.", Columns: []Cell{left("period"), right("lines"), right("understood"), right("set aside"),
+		{Text: "not ours", Class: "n", Title: "understood, but left out by the configured match"}, left("state"), left("read"), left("object")}}
 	for i := range objects {
 		o := &objects[i]
 		state := left("whole")
@@ -100,8 +100,8 @@ func NewObjectsPage(service, source string, c SourceCounts, objects []SourceObje
 			}
 			period = Cell{Class: "l nw", Spans: []SpanText{{From: dateClock(from, zone), To: clock(o.To, zone), Text: node}}}
 		}
-		p.Table.Rows = append(p.Table.Rows, Row{Cells: []Cell{{Text: visible([]byte(o.Key), 400), Class: "l brk", Code: true}, period, at(dateClock(o.StoredAt, zone)),
-			right(Count(o.Lines)), right(Count(o.Understood)), lostCell(o.SetAside), right(Count(o.Unmatched)), state}})
+		p.Table.Rows = append(p.Table.Rows, Row{Cells: []Cell{period, right(Count(o.Lines)), right(Count(o.Understood)), lostCell(o.SetAside), right(Count(o.Unmatched)), state,
+			at(dateClock(o.StoredAt, zone)), {Text: visible([]byte(o.Key), 400), Class: "l brk", Code: true}}})
 	}
 	return p
 }
@@ -111,16 +111,16 @@ func NewObjectsPage(service, source string, c SourceCounts, objects []SourceObje
 func NewLinesPage(service, source string, c SourceCounts, lines []SetAsideLine, number int) SourcePage {
 	p := sourcePage("lines", service, source, c, number, len(lines), c.Kept)
 	p.Heading = "Lines of " + source + " that were not understood"
-	p.Table = Table{Caption: p.Heading, Empty: "Every line of this source was understood.", Columns: []Cell{left("object"), right("line"),
-		{Text: "byte", Class: "n", Title: "offset of its first byte in the unpacked object"}, left("why"), left("text")}}
+	p.Table = Table{Caption: p.Heading, Empty: "Every line of this source was understood.", Columns: []Cell{right("line"), left("text"), left("why"),
+		{Text: "byte", Class: "n", Title: "offset of its first byte in the unpacked object"}, left("object")}}
 	for i := range lines {
 		l := &lines[i]
 		why := spoken(l.Reason)
 		if l.Detail != "" {
 			why += ": " + visible([]byte(clip(l.Detail, 160)), 200)
 		}
-		p.Table.Rows = append(p.Table.Rows, Row{Cells: []Cell{{Text: visible([]byte(l.Object), 400), Class: "l brk"}, right(Count(l.Line)), right(Count(int(l.Offset))),
-			{Text: why, Class: "l w"}, {Text: visible([]byte(l.Raw), 2000), Class: "l brk", Code: true}}})
+		p.Table.Rows = append(p.Table.Rows, Row{Cells: []Cell{right(Count(l.Line)), {Text: visible([]byte(l.Raw), 2000), Class: "l brk", Code: true}, {Text: why, Class: "l w"},
+			right(Count(int(l.Offset))), {Text: visible([]byte(l.Object), 400), Class: "l brk", Title: visible([]byte(l.Object), 400)}}})
 	}
 	return p
 }
