@@ -24,15 +24,11 @@ type Store interface {
 	DeployList(ctx context.Context, service string, limit int) (store.DeployList, error)
 	Overview(ctx context.Context, limit int) ([]store.ServiceOverview, error)
 	Collectors(ctx context.Context) ([]store.CollectorStatus, error)
-<<<<<<< HEAD
 	AddClaim(ctx context.Context, c analysis.TypedClaim) (id string, stored bool, err error)
 	Claims(ctx context.Context, service string, limit int) (store.Register, error)
-=======
-	SetAside(ctx context.Context, service, source string, limit int) ([]store.SetAsideRow, error)
 	Objects(ctx context.Context, service, source string, skip, limit int) (store.SourceObjects, error)
 	SetAsideLines(ctx context.Context, service, source string, skip, limit int) (store.SourceLines, error)
 	EachSetAside(ctx context.Context, service, source string, visit func(store.SetAsideRow) error) error
->>>>>>> a4ab8e4 (Lines that were not understood can be read in pages and taken away whole; objects with what became of their lines)
 	Subscribe() (changes <-chan string, cancel func())
 }
 
