@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"gapless/analysis"
@@ -48,11 +49,22 @@ func (s *sealer) pass(ctx context.Context) error {
 	}
 	var errs []error
 	for _, deploy := range deploys {
-		if err := s.seal(ctx, deploy); err != nil {
+		if err := s.sealSafely(ctx, deploy); err != nil {
 			errs = append(errs, fmt.Errorf("deploy %s: %w", deploy.ID, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// sealSafely turns a panic over one deploy into an error, so that the others are
+// sealed and the program goes on.
+func (s *sealer) sealSafely(ctx context.Context, deploy analysis.Deploy) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return s.seal(ctx, deploy)
 }
 
 // seal judges one deploy if its window has settled.
@@ -93,7 +105,10 @@ func saveRevision(ctx context.Context, db *store.DB, o analysis.Observations, ju
 		if err := json.Unmarshal(latest.Report, &before); err != nil {
 			return nil, fmt.Errorf("read revision %d: %w", latest.Number, err)
 		}
-		changes := changesBetween(&before, &report)
+		changes, err := changesBetween(&before, &report)
+		if err != nil {
+			return nil, fmt.Errorf("compare with revision %d: %w", latest.Number, err)
+		}
 		if len(changes) == 0 && latest.State == analysis.WindowSealed {
 			if err := db.ConfirmRevision(ctx, o.Deploy.ID, latest.Number, o.Change); err != nil {
 				return nil, err

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,5 +99,145 @@ func TestSealing(t *testing.T) {
 	}
 	if due, err := db.Unsealed(ctx); err != nil || len(due) != 0 {
 		t.Errorf("%d deploys are due still, %v", len(due), err)
+	}
+}
+
+// What cannot be judged keeps nothing else from being sealed.
+func TestSealingGoesOnAfterAPanic(t *testing.T) {
+	ctx := t.Context()
+	db, err := store.Open(ctx, filepath.Join(t.TempDir(), "gapless.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	start := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+	db.Now = func() time.Time { return start.Add(24 * time.Hour) }
+	window := analysis.WindowSettings{Baseline: time.Minute, Tail: time.Minute, Settle: time.Minute, Max: time.Hour}
+	if err := db.PutService(ctx, analysis.Service{Name: "orders-api", Window: window}); err != nil {
+		t.Fatal(err)
+	}
+	for i, id := range []string{"bad", "good"} {
+		if _, err := db.StartDeploy(ctx, analysis.Deploy{ID: id, Service: "orders-api", Kind: analysis.KindRolling, StartedAt: start.Add(time.Duration(i) * time.Minute)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := &sealer{db: db, log: slog.New(slog.DiscardHandler), judge: func(o analysis.Observations) analysis.Report {
+		if o.Deploy.ID == "bad" {
+			panic("no such phase")
+		}
+		return judge{}.judge(o)
+	}}
+	err = s.pass(ctx)
+	if err == nil || !strings.Contains(err.Error(), "deploy bad: panic: no such phase") || !strings.Contains(err.Error(), "seal_test.go") {
+		t.Errorf("the panic is told as %v", err)
+	}
+	if _, err := db.LatestRevision(ctx, "good"); err != nil {
+		t.Errorf("the other deploy: %v", err)
+	}
+}
+
+// A sealed deploy's report is the one that was saved under its number, whoever asks
+// and whatever judges by then. Once evidence came after it, the report is settling
+// and says so, until the next revision is there.
+func TestSealedReportsStayWhatTheyAre(t *testing.T) {
+	ctx := t.Context()
+	db, err := store.Open(ctx, filepath.Join(t.TempDir(), "gapless.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	start := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+	now := start.Add(24 * time.Hour)
+	db.Now = func() time.Time { return now }
+	window := analysis.WindowSettings{Baseline: time.Minute, Tail: time.Minute, Settle: time.Minute, Max: time.Hour}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(db.PutService(ctx, analysis.Service{Name: "orders-api", Window: window}))
+	_, err = db.StartDeploy(ctx, analysis.Deploy{ID: "d-1", Service: "orders-api", Kind: analysis.KindRolling, StartedAt: start})
+	check(err)
+	c, err := newConsole(ctx, noConfig(func(string) string { return "" }), db, slog.New(slog.DiscardHandler))
+	check(err)
+	shown := func() analysis.Report {
+		t.Helper()
+		o, err := db.Observations(ctx, "d-1")
+		check(err)
+		return c.judge(o)
+	}
+	seal := &sealer{db: db, judge: c.roster.judge, log: slog.New(slog.DiscardHandler)}
+	due := func(r analysis.Report) string {
+		for _, condition := range r.Verdict.Conditions {
+			if condition.Code == "revision-due" {
+				return condition.Sentence
+			}
+		}
+		return ""
+	}
+	if r := shown(); r.Window.State != analysis.WindowSettling || due(r) == "" {
+		t.Errorf("before it is sealed: %s, %q", r.Window.State, due(r))
+	}
+	check(seal.pass(ctx))
+	first, err := db.LatestRevision(ctx, "d-1")
+	check(err)
+
+	// Another version, or other settings, would judge otherwise by now.
+	now = now.Add(time.Hour)
+	c.roster.add(&serviceConfig{Service: analysis.Service{Name: "orders-api"}, configSHA256: "another"})
+	body, err := json.Marshal(shown())
+	check(err)
+	if string(body) != string(first.Report) {
+		t.Errorf("revision 1 changed under its number:\n%s\n%s", first.Report, body)
+	}
+
+	_, err = db.AddSteps(ctx, "orders-api", []analysis.Step{{Deploy: "d-1", Kind: analysis.StepRestartBegan, Target: "api-1", At: start.Add(time.Second), Source: "late"}})
+	check(err)
+	if r := shown(); r.Window.State != analysis.WindowSettling || !strings.Contains(due(r), "after revision 1 was sealed") || len(r.Steps) != 2 {
+		t.Errorf("after late evidence: %+v, %q, %d steps", r.Window, due(r), len(r.Steps))
+	}
+	check(seal.pass(ctx))
+	if r := shown(); r.Window.State != analysis.WindowSealed || r.Window.Revision != 2 || due(r) != "" {
+		t.Errorf("after the next revision: %+v, %q", r.Window, due(r))
+	}
+}
+
+func TestChangesBetweenReports(t *testing.T) {
+	report := func(change func(*analysis.Report)) *analysis.Report {
+		r := &analysis.Report{
+			Verdict: analysis.Verdict{State: analysis.Supported, Sentence: "a"},
+			Claims:  []analysis.Claim{{ID: "no-user-failure", State: analysis.Supported, Reason: "no_failure"}},
+			Totals:  map[analysis.Class]*analysis.Total{analysis.ClassUser: nil},
+			Rules:   []analysis.RuleState{{Code: "fail-open", State: "clear"}},
+		}
+		change(r)
+		return r
+	}
+	for name, test := range map[string]struct {
+		change func(*analysis.Report)
+		want   []string
+	}{
+		"nothing": {func(*analysis.Report) {}, nil},
+		"what two same reports may differ in": {func(r *analysis.Report) {
+			r.Verdict.Sentence, r.Claims[0].Text, r.Claims[0].Evidence = "b", "b", []analysis.Evidence{{}}
+			r.Window.State, r.Window.Revision, r.Window.SealedAt = analysis.WindowSealed, 2, analysis.Time{Time: time.Unix(1, 0)}
+			r.Deploy.Source, r.Provenance.Binary = "b", "b"
+			r.Coverage = []analysis.Coverage{{Source: "alb"}}
+		}, nil},
+		"measured now": {func(r *analysis.Report) {
+			r.Totals[analysis.ClassUser] = &analysis.Total{Requests: 120}
+		}, []string{"user requests: not measured → 120", "user failures: not measured → 0"}},
+		"a reason":      {func(r *analysis.Report) { r.Claims[0].Reason = "surge" }, []string{"claim no-user-failure, still supported: no failure was found → refusals, aborts or 4xx rose and nothing declared explains it"}},
+		"a claim gone":  {func(r *analysis.Report) { r.Claims = nil }, []string{"claim no-user-failure: gone"}},
+		"a condition":   {func(r *analysis.Report) { r.Verdict.Conditions = []analysis.Condition{{Code: "single-run"}} }, []string{"verdict: it depends on other things"}},
+		"a single span": {func(r *analysis.Report) { r.SingleTarget = []analysis.TargetSpan{{Target: "api-1"}} }, []string{"single target: other figures"}},
+		"a clock":       {func(r *analysis.Report) { r.Clocks = []analysis.ClockOffset{{A: "a"}} }, []string{"clocks: other figures"}},
+		"a rule":        {func(r *analysis.Report) { r.Rules[0].State = "not_evaluable" }, []string{"rules: others could be evaluated"}},
+	} {
+		got, err := changesBetween(report(func(*analysis.Report) {}), report(test.change))
+		if err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, test.want)
+		}
 	}
 }

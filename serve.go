@@ -15,6 +15,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/store"
+	"gapless/views"
 	"gapless/web"
 )
 
@@ -162,12 +163,16 @@ func (c *console) collect(ctx context.Context, service string, from, to time.Tim
 	return w.collect(ctx, from, to, progress)
 }
 
-// judge judges for pages and API. A sealed window also says what its revision was
-// made from, and what it changed.
+// judge judges for pages and API. While a window is sealed, the report is that of its
+// revision, as it was saved: what was read under a number stays readable under it,
+// whatever version judges by then. A part of the window is judged as of the sealing.
 func (c *console) judge(o analysis.Observations) analysis.Report {
-	report := c.roster.judge(o)
 	if o.SealedAt.IsZero() {
-		return report
+		return unsealed(c.roster.judge(o), &o)
+	}
+	if !o.Part.IsZero() {
+		o.At = o.SealedAt
+		return c.roster.judge(o)
 	}
 	revision, err := c.db.LatestRevision(context.Background(), o.Deploy.ID)
 	var sealed analysis.Report
@@ -176,11 +181,22 @@ func (c *console) judge(o analysis.Observations) analysis.Report {
 	}
 	if err != nil {
 		c.log.Error("read the latest revision", "deploy", o.Deploy.ID, "error", err)
-		return report
+		return unsealed(c.roster.judge(o), &o)
 	}
-	report.Provenance.InputsSHA256 = sealed.Provenance.InputsSHA256
-	report.Provenance.Previous, report.Provenance.Changes = sealed.Provenance.Previous, sealed.Provenance.Changes
-	return report
+	sealed.Window.Revision = revision.Number
+	return sealed
+}
+
+// unsealed says of a deploy whose settle time has passed that its next revision is
+// still to be written: until it is, what the report says can change.
+func unsealed(r analysis.Report, o *analysis.Observations) analysis.Report {
+	if o.Deploy.ID == "" || r.Window.State != analysis.WindowSealed {
+		return r
+	}
+	r.Window.State, r.Window.SealedAt = analysis.WindowSettling, analysis.Time{}
+	r.Verdict.Conditions = append(r.Verdict.Conditions, analysis.Condition{Code: "revision-due", Values: map[string]any{"revision": o.Revision}})
+	views.FillSentences(&r)
+	return r
 }
 
 const (

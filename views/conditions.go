@@ -50,6 +50,11 @@ func conditionSentence(code string, v values) string {
 		return missChance(v)
 	case "provisional":
 		return provisional(v)
+	case "revision-due":
+		if n, ok := v.count("revision"); ok && n > 0 {
+			return "Evidence came after revision " + Count(n) + " was sealed; this is how it stands with it, until revision " + Count(n+1) + " is written."
+		}
+		return "The settle time has passed; the report is final once it is sealed."
 	case "blind-spot":
 		sentence := "Source " + source + " was blind"
 		if n, ok := v.number("seconds"); ok {
