@@ -73,13 +73,14 @@ func packCells(source string, cells []analysis.Cell) ([]packedCells, error) {
 	}
 	slices.SortFunc(order, func(a, b *analysis.Cell) int { return compareKeys(&a.CellKey, &b.CellKey) })
 	var rows []packedCells
+	var scratch packScratch
 	for len(order) > 0 {
 		bucket := bucketOf(order[0].Second)
 		n := 1
 		for n < len(order) && bucketOf(order[n].Second) == bucket {
 			n++
 		}
-		data, err := packBucket(bucket, order[:n])
+		data, err := scratch.bucket(bucket, order[:n])
 		if err != nil {
 			return nil, err
 		}
@@ -109,7 +110,10 @@ func cmpAll(pairs ...string) int {
 	return 0
 }
 
-func packBucket(bucket int64, cells []*analysis.Cell) ([]byte, error) {
+// packScratch is memory that the rows of one object share while they are packed.
+type packScratch struct{ kinds, cells []byte }
+
+func (p *packScratch) bucket(bucket int64, cells []*analysis.Cell) ([]byte, error) {
 	strings, texts := map[string]uint64{}, []string(nil)
 	text := func(s string) uint64 {
 		i, ok := strings[s]
@@ -120,7 +124,8 @@ func packBucket(bucket int64, cells []*analysis.Cell) ([]byte, error) {
 		return i
 	}
 	kinds := map[analysis.CellKey]uint64{}
-	var kindBytes, body []byte
+	kindBytes, body := p.kinds[:0], p.cells[:0]
+	defer func() { p.kinds, p.cells = kindBytes, body }()
 	var err error
 	for _, c := range cells {
 		key := c.CellKey
@@ -139,7 +144,11 @@ func packBucket(bucket int64, cells []*analysis.Cell) ([]byte, error) {
 			return nil, err
 		}
 	}
-	data := []byte{packFormat}
+	size := 5*binary.MaxVarintLen64 + len(kindBytes) + len(body)
+	for _, s := range texts {
+		size += binary.MaxVarintLen64 + len(s)
+	}
+	data := append(make([]byte, 0, size), packFormat)
 	data = binary.AppendUvarint(data, uint64(len(cells)))
 	data = binary.AppendUvarint(data, uint64(len(texts)))
 	for _, s := range texts {
