@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"reflect"
 	"syscall"
 	_ "time/tzdata" // time zones on machines that have none installed
@@ -60,6 +61,9 @@ type command interface {
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == lab.NodeCommand {
 		os.Exit(lab.ChildMain(os.Args[2:]))
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(50) // measured: a sixth less memory for a large log object, in the same time
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Getenv, os.Stdin, os.Stdout, os.Stderr)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -45,6 +46,7 @@ func gunzip(names []string) error {
 // ingest reads every log object of a folder into a new database, as the collector
 // of a running gapless does.
 func ingest(ctx context.Context, folder, database string) error {
+	debug.SetGCPercent(50) // as the program does
 	for _, part := range []string{"", "-wal", "-shm"} {
 		if err := os.RemoveAll(database + part); err != nil {
 			return err
