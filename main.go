@@ -12,8 +12,8 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"reflect"
+	"runtime/debug"
 	"syscall"
 	_ "time/tzdata" // time zones on machines that have none installed
 
