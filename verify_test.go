@@ -84,7 +84,7 @@ func writeLarge(t *testing.T, path string, size int) (total int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer z.Close()
+	defer func() { _ = z.Close() }()
 	for _, f := range z.File {
 		total += int64(f.UncompressedSize64)
 	}

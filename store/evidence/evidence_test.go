@@ -76,7 +76,7 @@ func TestEveryAlterationIsFound(t *testing.T) {
 	for range 1000 {
 		places = append(places, random.IntN(len(whole)))
 	}
-	for at := 0; at < len(whole); at++ {
+	for at := range whole {
 		if memberAt(regions, at) == "" && (at%7 == 0 || at > len(whole)-220) {
 			places = append(places, at)
 		}
