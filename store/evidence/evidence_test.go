@@ -202,6 +202,7 @@ func TestWhatCannotBeWrittenIsRefused(t *testing.T) {
 		"numbers that do not ascend": {Known: []analysis.KnownRequests{{Run: "r", Seqs: []uint32{2, 1}}}},
 		"a probe without a run":      {Probes: []analysis.ProbeRequest{{Seq: 1}}},
 		"a time far away":            {From: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"a record without an end":    {Requests: []analysis.Request{{URL: strings.Repeat("x", maxLine)}}},
 		"a sum that is no number":    {Metrics: []analysis.MetricSum{{Sum: math.NaN()}}},
 	} {
 		_, err := Write(io.Discard, o, Versions{}, func(string) ([]byte, error) { return []byte("{}"), nil })
@@ -301,7 +302,7 @@ const odd = "bytes \xff\xfe and \ufffd"
 func fill(v reflect.Value, random *rand.Rand) {
 	switch v.Interface().(type) {
 	case time.Time:
-		v.Set(reflect.ValueOf(time.Unix(1_800_000_000+random.Int64N(1e6), random.Int64N(1e6)*1000).UTC()))
+		v.Set(reflect.ValueOf(time.Unix(1_800_000_000+random.Int64N(1e6), random.Int64N(1e6)*[]int64{1, 1000}[random.IntN(2)]).UTC()))
 		return
 	case time.Duration:
 		v.SetInt(random.Int64N(1e13))
