@@ -113,17 +113,6 @@ func (b bundler) write(ctx context.Context, deploy string, w io.Writer) error {
 	_, err = evidence.Write(w, o, versions, func(inputs string) ([]byte, error) {
 		report := b.judge(o)
 		report.Provenance.InputsSHA256 = inputs
-		if !o.SealedAt.IsZero() {
-			revision, err := b.db.LatestRevision(ctx, deploy)
-			var sealed analysis.Report
-			if err == nil {
-				err = json.Unmarshal(revision.Report, &sealed)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("read the latest revision: %w", err)
-			}
-			report.Provenance.Previous, report.Provenance.Changes = sealed.Provenance.Previous, sealed.Provenance.Changes
-		}
 		return encodeReport(&report)
 	})
 	if err != nil {

@@ -71,8 +71,13 @@ type gateVerdict struct {
 func (c *gateCommand) wait(ctx context.Context, server *client, patience time.Duration, progress io.Writer) (*gateVerdict, error) {
 	answered := time.Now()
 	var said analysis.WindowState
+	var last *gateVerdict // what the latest look that came to an end brought
+	var lastErr error
 	for pause := gateFirstPause; ; pause = min(pause*3/2, gateLastPause) {
 		v, err := c.look(ctx, server)
+		if err == nil || ctx.Err() == nil || last == nil && lastErr == nil { // else it was cut short
+			last, lastErr = v, err
+		}
 		var refused *refusal
 		switch {
 		case err == nil && (v.final || v.state == analysis.Disproved || c.Wait == 0):
@@ -85,19 +90,19 @@ func (c *gateCommand) wait(ctx context.Context, server *client, patience time.Du
 			}
 		case errors.As(err, &refused) && refused.status/100 == 4 && refused.status != http.StatusTooManyRequests && refused.status != http.StatusRequestTimeout:
 			return nil, err // asking again would bring the same
-		case c.Wait == 0 || ctx.Err() != nil || time.Since(answered) > patience:
+		case c.Wait == 0 || time.Since(answered) > patience:
 			return nil, fmt.Errorf("no verdict on deploy %s: %w", c.Deploy, err)
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			if err == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-				return v, nil
+			if lastErr == nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				lastErr = ctx.Err()
 			}
-			if err == nil {
-				err = ctx.Err()
+			if lastErr != nil {
+				return nil, fmt.Errorf("no verdict on deploy %s: %w", c.Deploy, lastErr)
 			}
-			return nil, fmt.Errorf("no verdict on deploy %s: %w", c.Deploy, err)
+			return last, nil
 		}
 	}
 }

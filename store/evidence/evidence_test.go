@@ -27,7 +27,7 @@ func TestNothingIsLost(t *testing.T) {
 	for seed := range uint64(20) {
 		want := invented(seed)
 		bundle := readBack(t, write(t, want))
-		want.Change, want.Part = 0, analysis.Part{} // no evidence
+		want.Change, want.Revisions, want.Part = 0, nil, analysis.Part{} // no evidence
 		if got := bundle.Observations; !reflect.DeepEqual(plain(got), plain(want)) {
 			for i := range reflect.TypeFor[analysis.Observations]().NumField() {
 				a, b := reflect.ValueOf(plain(got)).Field(i), reflect.ValueOf(plain(want)).Field(i)

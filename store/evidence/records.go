@@ -15,8 +15,9 @@ type window struct {
 }
 
 // windowOf leaves out what is no evidence: Observations.Change, which counts what one
-// database went through, and Part, which says what a reader asked for. A bundle is
-// always of the whole window.
+// database went through; Revisions, the reports saved before, of which the report says
+// what it follows; and Part, which says what a reader asked for. A bundle is always of
+// the whole window.
 func windowOf(o *analysis.Observations) window {
 	return window{o.From, o.To, o.At, o.SealedAt, o.Revision}
 }
