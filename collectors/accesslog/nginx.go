@@ -107,10 +107,10 @@ func (v *nginxValues) entry(e *entry) (reject, bool) {
 		e.method = nil
 	}
 	v.attempts(e)
-	switch {
-	case status == 444: // nginx was told to close without an answer
+	switch status {
+	case 444: // nginx was told to close without an answer
 		e.outcome = analysis.OutcomeRejected
-	case status == 0: // the connection went before there was an answer
+	case 0: // the connection went before there was an answer
 		e.outcome = analysis.OutcomeClientAbort
 	}
 	e.webSocket = status == 101
@@ -272,7 +272,7 @@ func newNginx(text string, zone *time.Location) (*nginxFormat, error) {
 	before := first
 	has := map[int]bool{}
 	for rest != "" {
-		name := rest
+		var name string
 		if strings.HasPrefix(rest, "{") {
 			end := strings.IndexByte(rest, '}')
 			if end < 0 {

@@ -139,11 +139,10 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 			continue
 		}
 		if err := l.path(file.path); err != nil {
-			var failed *readError
-			switch {
-			case errors.As(err, &failed):
+			if failed, ok := errors.AsType[*readError](err); ok {
 				return failed.err
-			case errors.Is(err, fs.ErrNotExist):
+			}
+			if errors.Is(err, fs.ErrNotExist) {
 				continue
 			}
 			failures = append(failures, err)
@@ -171,7 +170,8 @@ func (f *Files) unchanged(path string, info os.FileInfo, now, since time.Time) b
 	if !ok || s.inode != Inode(info) || s.size != info.Size() || !s.modified.Equal(info.ModTime()) {
 		return false
 	}
-	return !(s.pending && now.Sub(s.modified) > calm) && !(s.old && !s.modified.Before(since))
+	dueNow := s.pending && now.Sub(s.modified) > calm || s.old && !s.modified.Before(since)
+	return !dueNow
 }
 
 // letGo closes the files that were not written to lately, and all but the latest.
@@ -240,8 +240,7 @@ func (l *look) gone(inode uint64, h *held) error {
 		_, _, err = l.file(h.path, h.file, info)
 		h.size = info.Size()
 	}
-	var failed *readError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*readError](err); ok {
 		return failed.err
 	}
 	if err != nil || l.now.Sub(info.ModTime()) > linger {
