@@ -53,7 +53,7 @@ func (t *text) head() (string, error) {
 		if err != nil {
 			return "", nil // not even its header is there
 		}
-		defer z.Close()
+		defer func() { _ = z.Close() }()
 		content = io.LimitReader(z, headMost)
 	}
 	b := make([]byte, 0, 4096)
@@ -122,7 +122,7 @@ func (t *text) measure(streams []*stream) error {
 		t.broken, t.size = err, 0
 		return nil
 	}
-	defer z.Close()
+	defer func() { _ = z.Close() }()
 	// The buffer keeps what may be needed of the block before.
 	buffer := make([]byte, tailSize+128<<10)
 	kept, at := 0, int64(0)
