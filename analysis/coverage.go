@@ -81,7 +81,8 @@ func (b *bench) coverAccessLog(source string) Coverage {
 		}
 		*c.Lines += o.Lines
 		*c.Malformed += o.SetAside
-		if end := o.To; end.After(b.obs.At) { // it was written before its period ended: more may follow
+		if end := o.To; end.IsZero() { // nobody knows how far it reaches
+		} else if end.After(b.obs.At) { // it was written before its period ended: more may follow
 			horizon[o.Node] = latest(horizon[o.Node], o.From)
 		} else {
 			horizon[o.Node] = latest(horizon[o.Node], end)
@@ -90,9 +91,10 @@ func (b *bench) coverAccessLog(source string) Coverage {
 			*c.PartialObjects++
 		}
 		if o.Partial || o.Error != "" {
-			from, to := latest(o.From, b.from), earliest(o.To, b.seenTo)
-			if o.From.IsZero() {
-				from = b.from // its name does not say: any of the window may be missing
+			// Where it is not known when it begins or ends, any time may be missing.
+			from, to := latest(o.From, b.from), b.seenTo
+			if !o.To.IsZero() {
+				to = earliest(o.To, to)
 			}
 			if from.Before(to) {
 				detail := o.Key

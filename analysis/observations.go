@@ -218,10 +218,13 @@ type Run struct {
 
 // Object is one log object (or stretch of a followed file) and what came of it.
 type Object struct {
-	Source     string
-	Node       string // load-balancer node's address, where the name gives it
-	Key        string
-	From, To   time.Time // span of time it should hold by its name; zero From where unknown
+	Source string
+	Node   string // load-balancer node's address, where the name gives it
+	Key    string
+	// From and To are the span of time that it should hold by its name, else that of
+	// its lines. Of an object without such a name that was not read to its end, To is
+	// zero: nobody knows how far it reaches; and From is zero where nothing is known.
+	From, To   time.Time
 	Lines      int
 	Understood int
 	SetAside   int
@@ -236,6 +239,9 @@ type Object struct {
 // ObjectBatch is everything that one log object held, stored in one transaction.
 type ObjectBatch struct {
 	Object
+	// Version changes with the object's content: what was read under another one is
+	// replaced. Empty where the place of the object tells none.
+	Version  string
 	Cells    []Cell
 	Requests []Request
 	Known    []KnownRequests

@@ -13,8 +13,9 @@ import (
 )
 
 // AddObject stores everything that one log object held. An object that was read
-// whole is never stored again; one that was cut short or could not be read is
-// replaced when a later reading is better. Stored says whether this one was kept.
+// whole is not stored again unless its version is another one, as that of a file that
+// grew; one that was cut short or could not be read is replaced when a later reading
+// is better. Stored says whether this one was kept.
 func (db *DB) AddObject(ctx context.Context, service string, b analysis.ObjectBatch) (stored bool, err error) {
 	packed, err := packCells(b.Source, b.Cells) // outside of the transaction: it takes the longest
 	if err != nil {
@@ -41,28 +42,34 @@ func quality(o analysis.Object) int {
 	return 0
 }
 
-func better(o, than analysis.Object) bool {
-	if q := quality(o) - quality(than); q != 0 {
+func better(b, than analysis.ObjectBatch) bool {
+	if b.Version != than.Version && quality(b.Object) > 0 {
+		return true // of what it holds now
+	}
+	if q := quality(b.Object) - quality(than.Object); q != 0 {
 		return q > 0
 	}
-	return quality(o) == 1 && o.Lines > than.Lines
+	return quality(b.Object) == 1 && b.Object.Lines > than.Object.Lines
 }
+
+// endless reports whether nobody knows how far an object reaches.
+func endless(o analysis.Object) bool { return o.To.IsZero() && quality(o) < 2 }
 
 func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored bool, err error) {
 	collector, err := t.source(b.Source, "")
 	if err != nil {
 		return false, err
 	}
-	var old analysis.Object
+	var old analysis.ObjectBatch
 	var oldID int64
 	var oldHull hull
-	err = t.get(`SELECT id, lines, set_aside, partial, error, low, high FROM object WHERE collector_id = ? AND key = ?`, []any{collector, b.Key},
-		&oldID, &old.Lines, &old.SetAside, &old.Partial, &old.Error, stamp{&oldHull.from}, stamp{&oldHull.to})
+	err = t.get(`SELECT id, version, lines, set_aside, partial, error, to_at, low, high FROM object WHERE collector_id = ? AND key = ?`, []any{collector, b.Key},
+		&oldID, &old.Version, &old.Object.Lines, &old.SetAside, &old.Partial, &old.Error, stamp{&old.To}, stamp{&oldHull.from}, stamp{&oldHull.to})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
 		return false, err
-	case !better(b.Object, old):
+	case !better(b, old):
 		return false, nil
 	default:
 		if _, err := t.exec(`DELETE FROM object WHERE id = ?`, oldID); err != nil { // its rows go with it
@@ -72,7 +79,7 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 	rows := rowsHull(b)
 	all := rows
 	all.add(b.From, b.To)
-	id, err := t.insertObject(collector, b.Object, rows, all)
+	id, err := t.insertObject(collector, b.Object, b.Version, rows, all)
 	if err != nil {
 		return false, err
 	}
@@ -90,15 +97,27 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 	was := 0
 	if oldID != 0 {
 		was = 1
-		t.touch(oldHull.from, oldHull.to)
+		if !oldHull.empty() {
+			t.touch(oldHull.from, oldHull.to)
+		}
+		if endless(old.Object) {
+			t.touchFrom(oldHull.from)
+		}
+	}
+	longest := int64(0) // by the numbers in the file: a Duration ends at 292 years
+	if !all.empty() {
+		longest = all.to.UnixMicro() - all.from.UnixMicro()
 	}
 	_, err = t.exec(`UPDATE collector SET objects = objects + ?, lines = lines + ?, set_aside = set_aside + ?, partial_objects = partial_objects + ?,
 		longest_object = max(longest_object, ?) WHERE id = ?`,
-		1-was, b.Object.Lines-old.Lines, b.SetAside-old.SetAside, number(b.Partial)-number(old.Partial), all.to.Sub(all.from).Microseconds(), collector)
+		1-was, b.Object.Lines-old.Object.Lines, b.SetAside-old.SetAside, number(b.Partial)-number(old.Partial), longest, collector)
 	if err != nil {
 		return false, err
 	}
 	t.changed = true
+	if endless(b.Object) {
+		t.touchFrom(all.from)
+	}
 	if all.empty() {
 		return true, nil
 	}
@@ -152,10 +171,10 @@ func rowsHull(b analysis.ObjectBatch) (h hull) {
 	return h
 }
 
-func (t *tx) insertObject(collector int64, o analysis.Object, rows, all hull) (id int64, err error) {
-	err = t.get(`INSERT INTO object (collector_id, key, node, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, unmatched, partial, error, arrived_at, stored_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-		[]any{collector, o.Key, o.Node, micro(o.From), micro(o.To), micro(rows.from), micro(rows.to), micro(all.from), micro(all.to),
+func (t *tx) insertObject(collector int64, o analysis.Object, version string, rows, all hull) (id int64, err error) {
+	err = t.get(`INSERT INTO object (collector_id, key, node, version, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, unmatched, partial, error, arrived_at, stored_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		[]any{collector, o.Key, o.Node, version, micro(o.From), micro(o.To), micro(rows.from), micro(rows.to), micro(all.from), micro(all.to),
 			o.Lines, o.Understood, o.SetAside, o.Unmatched, o.Partial, o.Error, micro(o.Arrived), t.now.UnixMicro()}, &id)
 	return id, err
 }
@@ -233,12 +252,12 @@ func (t *tx) addSetAside(object int64, lines []analysis.SetAsideLine) error {
 	return insert.flush()
 }
 
-// ReadObjects returns the keys of the objects of a source that were read whole and
-// whose period, or whose rows, meet [from, to].
-func (db *DB) ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]bool, error) {
-	keys := map[string]bool{}
+// ReadObjects returns the objects of a source that were read whole and whose period,
+// or whose rows, meet [from, to]: the version of each by its key.
+func (db *DB) ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]string, error) {
+	keys := map[string]string{}
 	err := db.view(ctx, func(s *sql.Tx) error {
-		rows, err := s.QueryContext(ctx, `SELECT o.key FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
+		rows, err := s.QueryContext(ctx, `SELECT o.key, o.version FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
 			WHERE s.name = ?1 AND c.source = ?2 AND o.low BETWEEN ?3 - c.longest_object AND ?4 AND o.high >= ?3 AND o.partial = 0 AND o.error = ''`,
 			service, source, from.UnixMicro(), to.UnixMicro())
 		if err != nil {
@@ -246,11 +265,11 @@ func (db *DB) ReadObjects(ctx context.Context, service, source string, from, to 
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var key string
-			if err := rows.Scan(&key); err != nil {
+			var key, version string
+			if err := rows.Scan(&key, &version); err != nil {
 				return err
 			}
-			keys[key] = true
+			keys[key] = version
 		}
 		return rows.Err()
 	})

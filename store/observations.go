@@ -186,11 +186,17 @@ func (r *observer) groups() (err error) {
 	return err
 }
 
-// readObjects reads the objects whose period meets the window or whose rows span it.
+// readObjects reads the objects whose period meets the window or whose rows span it,
+// and those that may, since they were not read to their end.
 func (r *observer) readObjects() (err error) {
-	r.objects, err = perCollector(r, `SELECT id, key, node, from_at, to_at, lines, understood, set_aside, unmatched, partial, error, arrived_at FROM object
+	const columns = `SELECT id, key, node, from_at, to_at, lines, understood, set_aside, unmatched, partial, error, arrived_at FROM object`
+	r.objects, err = perCollector(r, columns+`
 		WHERE collector_id = ?1 AND low BETWEEN ?2 - ?4 AND ?3 - 1 AND high >= ?2
-			AND (coalesce(from_at, to_at) < ?3 AND to_at > ?2 OR rows_from < ?3 AND rows_to >= ?2) ORDER BY key`,
+			AND (coalesce(from_at, to_at) < ?3 AND to_at > ?2 OR rows_from < ?3 AND rows_to >= ?2)
+			AND (to_at IS NOT NULL OR partial = 0 AND error = '')
+		UNION ALL `+columns+`
+		WHERE collector_id = ?1 AND to_at IS NULL AND (partial = 1 OR error <> '') AND coalesce(low, ?3 - 1) < ?3
+		ORDER BY key`,
 		func(rows *sql.Rows, source string, o *objectRow) error {
 			o.Source = source
 			return rows.Scan(&o.id, &o.Key, &o.Node, stamp{&o.From}, stamp{&o.To}, &o.Lines, &o.Understood, &o.SetAside, &o.Unmatched, &o.Partial, &o.Error, stamp{&o.Arrived})

@@ -134,6 +134,7 @@ func (t *tx) deleteIn(gaps []span) error {
 		{[]int64{t.id}, `DELETE FROM health_check WHERE service_id = ?1 AND at >= ?2 AND at < ?3`},
 		{[]int64{t.id}, `DELETE FROM step WHERE service_id = ?1 AND at >= ?2 AND at < ?3 AND deploy = ''`},
 		{collectors, `DELETE FROM object WHERE collector_id = ?1 AND low >= ?2 AND low < ?3 AND high < ?3`}, // its rows go with it
+		{collectors, `DELETE FROM object WHERE collector_id = ?1 AND to_at IS NULL AND low IS NULL AND stored_at >= ?2 AND stored_at < ?3`},
 		{collectors, `DELETE FROM probe WHERE collector_id = ?1 AND sent_at >= ?2 AND sent_at < ?3`},
 		{collectors, `DELETE FROM metric WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`},
 		{collectors, `DELETE FROM handled WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`},

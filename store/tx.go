@@ -131,6 +131,14 @@ func (t *tx) touch(from, to time.Time) {
 	}
 }
 
+// touchFrom touches everything from a moment on, or all where it is not known.
+func (t *tx) touchFrom(from time.Time) {
+	if from.IsZero() {
+		from = fromMicro(0)
+	}
+	t.touch(from, endOfTime)
+}
+
 // markWindows gives the service its next change number and notes it at every
 // deploy whose window the new evidence touches.
 func (t *tx) markWindows() error {
@@ -265,6 +273,9 @@ func micro(t time.Time) any {
 	}
 	return t.UnixMicro()
 }
+
+// endOfTime is after everything that evidence can be about.
+var endOfTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 func seconds(v int64) time.Time { return time.Unix(v, 0).UTC() }
 

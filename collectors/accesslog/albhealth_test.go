@@ -146,7 +146,7 @@ func TestLogsOfOneFolderAreToldApart(t *testing.T) {
 		"http 2026-01-02T03:04:07.678901Z 0.003 10.0.1.12:8080 other PASS 200 -\n" + "nonsense\n"
 	writeObject(t, root, folder+"health_check_log_"+name, compress([]byte(health)))
 	writeObject(t, root, folder+"conn_log_"+name, compress([]byte("2026-01-02T03:04:05.678901Z 203.0.113.7 40922 443 TLSv1.3 TLS_AES_128_GCM_SHA256 0.004 - - - - TID_1\n")))
-	writeObject(t, root, folder+name, compress(generate(3)))
+	writeObject(t, root, folder+name, compress(bytes.ReplaceAll(generate(3), []byte("2026-10-14"), []byte("2026-01-02"))))
 	from := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	for kind, want := range map[string]struct{ object, lines, setAside, checks, unmatched int }{
 		"alb":        {1, 3, 0, 0, 0},

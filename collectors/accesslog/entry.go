@@ -122,6 +122,7 @@ const (
 	reasonPrefixed = "prefixed"       // something stands before the line, as grep puts a file name
 	reasonFew      = "too_few_fields" // ends before what a line must have
 	reasonTime     = "bad_time"
+	reasonRange    = "time_out_of_range" // a time that the log cannot be about
 	reasonStatus   = "bad_status"
 	reasonType     = "bad_type"
 	reasonLatency  = "bad_latency"

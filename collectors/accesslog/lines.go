@@ -30,6 +30,7 @@ type chunk struct {
 	offset int64 // of data's first byte in the unpacked object
 	long   int64 // length of the one line that data is the head of, else 0
 	last   bool  // nothing follows; data may lack its final line end
+	sound  int64 // with last: see ending
 	err    error // with last: why the object ended early, else nil
 }
 
@@ -46,10 +47,16 @@ type line struct {
 type ending struct {
 	lines int
 	err   error // nil: at its proper end
+	// sound is how many bytes of the unpacked content lie in members of the gzip file
+	// that ended with the right checksum.
+	sound int64
 }
 
 // partial reports whether the object broke off: its gzip stream has no end.
 func (e ending) partial() bool { return e.err != nil }
+
+// corrupt reports whether what was unpacked may be wrong, and not just too short.
+func (e ending) corrupt() bool { return e.err != nil && !errors.Is(e.err, io.ErrUnexpectedEOF) }
 
 var chunkBuffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
@@ -110,7 +117,7 @@ func eachLine(ctx context.Context, r io.Reader, visit func(*line)) (ending, erro
 		}
 		if c.last {
 			chunkBuffers.Put(c.buffer)
-			return ending{lines: l.number, err: c.err}, nil
+			return ending{lines: l.number, err: c.err, sound: c.sound}, nil
 		}
 		free <- c.buffer
 	}
@@ -144,6 +151,12 @@ func (u *unpacker) send(c chunk) bool {
 func (u *unpacker) run(source io.Reader) {
 	r, release, err := unpack(source)
 	defer release()
+	sound := func() int64 {
+		if m, ok := r.(*members); ok {
+			return m.sound
+		}
+		return 0
+	}
 	b := u.buffer()
 	if b == nil {
 		return
@@ -167,7 +180,7 @@ func (u *unpacker) run(source io.Reader) {
 			if errors.Is(err, io.EOF) {
 				err = nil
 			}
-			u.send(chunk{data: b[:fill], buffer: b, offset: offset, last: true, err: err})
+			u.send(chunk{data: b[:fill], buffer: b, offset: offset, last: true, err: err, sound: sound()})
 			return
 		}
 		if fill < len(b) {
@@ -194,7 +207,7 @@ func (u *unpacker) run(source io.Reader) {
 			if !errors.Is(err, io.EOF) {
 				c.err = err
 			}
-			c.last = true
+			c.last, c.sound = true, sound()
 			u.send(c)
 			return
 		}
@@ -257,8 +270,31 @@ func unpack(r io.Reader) (content io.Reader, release func(), err error) {
 		gzipReaders.Put(z)
 		return nil, giveBack, err
 	}
-	return z, func() {
+	z.Multistream(false)
+	return &members{z: z, source: source}, func() {
 		gzipReaders.Put(z)
 		giveBack()
 	}, nil
+}
+
+// members is the content of all members of a gzip file, one after another.
+type members struct {
+	z      *gzip.Reader
+	source *bufio.Reader
+	read   int64 // bytes of content
+	sound  int64 // of those: in members that ended with the right checksum
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	n, err := m.z.Read(p)
+	m.read += int64(n)
+	if !errors.Is(err, io.EOF) {
+		return n, err
+	}
+	m.sound = m.read
+	if err := m.z.Reset(m.source); err != nil { // io.EOF where no other follows
+		return n, err
+	}
+	m.z.Multistream(false)
+	return n, nil
 }

@@ -19,7 +19,7 @@ func TestRun(t *testing.T) {
 		r := &Reader{
 			cfg: Config{Source: "alb", Kind: "alb", Every: 30 * time.Second, Settle: 15 * time.Minute, Lookback: time.Hour, Slow: time.Second, Parallel: 1,
 				Now: time.Now, Log: slog.New(slog.DiscardHandler)},
-			rules: benchRules(t), sink: sink, place: place, retries: map[string]retry{}, read: map[string]bool{},
+			rules: benchRules(t), sink: sink, place: place, retries: map[string]retry{}, read: map[string]string{},
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)

@@ -30,20 +30,20 @@ func (m *memory) AddObject(_ context.Context, _ string, b analysis.ObjectBatch) 
 		m.objects, m.adds = map[string]analysis.ObjectBatch{}, map[string]int{}
 	}
 	m.adds[b.Key]++
-	if old, ok := m.objects[b.Key]; ok && old.Error == "" && !old.Partial {
+	if old, ok := m.objects[b.Key]; ok && old.Error == "" && !old.Partial && old.Version == b.Version {
 		return false, nil
 	}
 	m.objects[b.Key] = b
 	return true, nil
 }
 
-func (m *memory) ReadObjects(_ context.Context, _, _ string, from, to time.Time) (map[string]bool, error) {
+func (m *memory) ReadObjects(_ context.Context, _, _ string, from, to time.Time) (map[string]string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	keys := map[string]bool{}
+	keys := map[string]string{}
 	for key, b := range m.objects {
 		if b.Error == "" && !b.Partial && !b.From.After(to) && !b.To.Before(from) {
-			keys[key] = true
+			keys[key] = b.Version
 		}
 	}
 	return keys, nil

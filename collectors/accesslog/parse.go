@@ -94,9 +94,14 @@ func (p *lineWriter) append(b []byte, l *line) ([]byte, bool) {
 	case l.long > 0:
 		why = rejectLong
 	default:
-		if why, ok = p.format.parse(withoutBOM(l), &p.entry); ok {
-			p.format.rest(&p.entry)
+		if why, ok = p.format.parse(withoutBOM(l), &p.entry); !ok {
+			break
 		}
+		if ok = anyObject.holds(&p.entry); !ok {
+			why = rejectRange
+			break
+		}
+		p.format.rest(&p.entry)
 	}
 	if !ok {
 		b = append(b, `,"ok":false,"reason":`...)

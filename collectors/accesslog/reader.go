@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -24,10 +25,11 @@ import (
 // again changes nothing.
 type Sink interface {
 	// AddObject stores an object's batch under its key; a failed or partial one is
-	// replaced by a later better one.
+	// replaced by a later better one, and any by one of another version.
 	AddObject(ctx context.Context, service string, b analysis.ObjectBatch) (stored bool, err error)
-	// ReadObjects answers the keys of objects wholly read whose period meets the span.
-	ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]bool, error)
+	// ReadObjects answers the versions, by key, of objects wholly read whose period
+	// meets the span.
+	ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]string, error)
 	// AddRun stores one attempt.
 	AddRun(ctx context.Context, service string, run analysis.Run) error
 }
@@ -67,8 +69,8 @@ type Reader struct {
 	files     *follow.Files // nil until the first pass
 
 	mu      sync.Mutex
-	retries map[string]retry // of objects that were not read wholly, by key
-	read    map[string]bool  // keys of plain files that this Reader has read
+	retries map[string]retry  // of objects that were not read wholly, by key
+	read    map[string]string // versions of plain files that this Reader has read, by key
 }
 
 // retry says when to read an object again that could not be read wholly.
@@ -97,7 +99,7 @@ func New(ctx context.Context, cfg Config, c *analysis.Classifier, sink Sink) (*R
 	if _, err := newFormat(&cfg); err != nil {
 		return nil, fmt.Errorf("access log %s: %w", cfg.Source, err)
 	}
-	r := &Reader{cfg: cfg, rules: c, sink: sink, retries: map[string]retry{}, read: map[string]bool{}}
+	r := &Reader{cfg: cfg, rules: c, sink: sink, retries: map[string]retry{}, read: map[string]string{}}
 	if Follows(cfg.Kind) {
 		var ok bool
 		if r.pattern, ok = strings.CutPrefix(cfg.URL, "file://"); !ok || !strings.HasPrefix(r.pattern, "/") {
@@ -220,6 +222,9 @@ type candidate struct {
 	name objectName
 }
 
+// packed reports whether the object's name says that it is a gzip file.
+func (c *candidate) packed() bool { return strings.HasSuffix(c.key, ".gz") }
+
 // Requests that started before the span's end may be logged later, when they end:
 // with ALB's idle timeout of up to 4000 s, and longer for WebSockets.
 const (
@@ -256,13 +261,14 @@ func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, err
 	defer r.mu.Unlock()
 	all = slices.DeleteFunc(all, func(c candidate) bool {
 		again, tried := r.retries[c.key]
+		version, stored := read[c.key]
 		switch {
-		case read[c.key]:
+		case stored && (version == c.version() || version == ""):
 			delete(r.retries, c.key)
 			return true
-		case r.read[c.key]:
+		case r.read[c.key] == c.version():
 			return true
-		case c.size == 0 && now.Sub(c.modified) < r.cfg.Settle && c.etag == "":
+		case c.size == 0 && now.Sub(c.modified) < r.cfg.Settle && c.etag == "" && !c.packed():
 			return true // a file that is being written, perhaps
 		case tried && again.object == c.stored && now.Before(again.after):
 			return true
@@ -354,7 +360,7 @@ func (r *Reader) settle(c candidate, whole bool) {
 	if whole {
 		delete(r.retries, c.key)
 		if !c.name.known {
-			r.read[c.key] = true
+			r.read[c.key] = c.version()
 		}
 		return
 	}
@@ -370,7 +376,7 @@ func (r *Reader) settle(c candidate, whole bool) {
 // roll reads one object into a batch. Where it could not be read the batch says so
 // and holds nothing else.
 func (r *Reader) roll(ctx context.Context, c candidate) (analysis.ObjectBatch, error) {
-	object := analysis.Object{Source: r.cfg.Source, Node: c.name.node, Key: c.key, To: c.modified.UTC()}
+	object := analysis.Object{Source: r.cfg.Source, Node: c.name.node, Key: c.key}
 	if c.name.known {
 		object.From, object.To = c.name.end.Add(-objectSpan), c.name.end
 	}
@@ -380,47 +386,83 @@ func (r *Reader) roll(ctx context.Context, c candidate) (analysis.ObjectBatch, e
 	batch, err := r.readObject(ctx, c, object)
 	if err != nil {
 		object.Error = err.Error()
-		return analysis.ObjectBatch{Object: object}, err
+		return analysis.ObjectBatch{Object: object, Version: c.version()}, err
 	}
+	batch.Version = c.version()
 	if !c.name.known {
-		if from, to := spanOf(&batch); !to.IsZero() {
-			batch.From, batch.To = from, to
+		batch.From, batch.To = spanOf(&batch)
+		switch {
+		case batch.Partial:
+			batch.To = time.Time{} // nobody knows how far it would have reached
+		case batch.To.IsZero(): // without lines
+			batch.To = c.modified.UTC()
 		}
 	}
 	return batch, nil
 }
 
+// readObject rolls an object up. Where its content is corrupt, only the lines that
+// lie wholly in members of the gzip file whose checksums are right are kept: there is
+// no telling from where on what was unpacked is wrong. Of one that is only cut short
+// the lines before the cut are kept.
 func (r *Reader) readObject(ctx context.Context, c candidate, object analysis.Object) (analysis.ObjectBatch, error) {
+	batch, end, err := r.readUpTo(ctx, c, object, ending{sound: math.MaxInt64})
+	if err == nil && end.corrupt() {
+		batch, _, err = r.readUpTo(ctx, c, object, end)
+	}
+	return batch, err
+}
+
+// readUpTo rolls up the lines within what is known to be sound.
+func (r *Reader) readUpTo(ctx context.Context, c candidate, object analysis.Object, known ending) (analysis.ObjectBatch, ending, error) {
 	body, err := r.place.open(ctx, c.stored)
 	if err != nil {
-		return analysis.ObjectBatch{}, err
+		return analysis.ObjectBatch{}, ending{}, err
 	}
 	defer body.Close()
 	source := &watched{r: body}
 	lines, err := newFormat(&r.cfg)
 	if err != nil {
-		return analysis.ObjectBatch{}, err
+		return analysis.ObjectBatch{}, ending{}, err
 	}
 	roll := newRollup(lines, r.rules, &r.cfg, object)
-	end, err := eachLine(ctx, source, roll.add)
+	visit := roll.add
+	if known.corrupt() {
+		visit = func(l *line) {
+			if !l.cut && l.offset+max(int64(len(l.text)), l.long) < known.sound {
+				roll.add(l)
+			}
+		}
+	}
+	end, err := eachLine(ctx, source, visit)
 	if err == nil {
 		err = source.err
 	}
 	if err != nil {
-		return analysis.ObjectBatch{}, err
+		return analysis.ObjectBatch{}, ending{}, err
 	}
-	return roll.finish(end), nil
+	if end.err == nil && known.corrupt() {
+		end.err = known.err // it is another object by now, and the next pass reads that
+	}
+	if source.empty && c.packed() {
+		end.err = io.ErrUnexpectedEOF // even nothing takes some bytes when it is packed
+	}
+	return roll.finish(end), end, nil
 }
 
 // watched tells an error of the source from one in what it delivered: both may be
 // io.ErrUnexpectedEOF.
 type watched struct {
-	r   io.Reader
-	err error
+	r     io.Reader
+	err   error
+	empty bool // it ended, and nothing came
+	some  bool
 }
 
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.r.Read(p)
+	w.some = w.some || n > 0
+	w.empty = err != nil && !w.some
 	if err != nil && !errors.Is(err, io.EOF) {
 		w.err = err
 	}

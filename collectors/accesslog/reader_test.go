@@ -106,9 +106,9 @@ func TestPlainFiles(t *testing.T) {
 	writeObject(t, root, "one.log", []byte(logLine{}.String()))
 	writeObject(t, root, "deep/two.log.gz", []byte(logLine{}.String())) // plain text under a .gz name
 	writeObject(t, root, "deep/three.gz", compress([]byte(logLine{}.String()+"nothing of ours")))
-	writeObject(t, root, "deep/empty.gz", nil)
+	writeObject(t, root, "deep/empty.log", nil)
 	old := testFrom.Add(-time.Hour)
-	if err := os.Chtimes(filepath.Join(root, "deep/empty.gz"), old, old); err != nil {
+	if err := os.Chtimes(filepath.Join(root, "deep/empty.log"), old, old); err != nil {
 		t.Fatal(err)
 	}
 	sink := &memory{}
@@ -120,7 +120,7 @@ func TestPlainFiles(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]string{"one.log": "1=1+0", "deep/two.log.gz": "1=1+0", "deep/three.gz": "2=1+1", "deep/empty.gz": "0=0+0"}
+	want := map[string]string{"one.log": "1=1+0", "deep/two.log.gz": "1=1+0", "deep/three.gz": "2=1+1", "deep/empty.log": "0=0+0"}
 	for key, count := range want {
 		o := sink.objects[key].Object
 		if got := fmt.Sprintf("%d=%d+%d", o.Lines, o.Understood, o.SetAside); got != count || sink.adds[key] != 1 || o.Partial {

@@ -41,6 +41,7 @@ type rollup struct {
 	slow   time.Duration
 	object analysis.Object
 
+	believed believed
 	entry    entry
 	health   *healthFormat // where the lines are health checks
 	requests bool          // they are requests
@@ -156,7 +157,7 @@ func newRollup(f format, rules *analysis.Classifier, cfg *Config, object analysi
 	_, connections := f.(*connFormat)
 	return &rollup{
 		health: health, requests: health == nil && !connections,
-		format: f, rules: rules, source: cfg.Source, match: cfg.Match, slow: cfg.Slow, object: object,
+		format: f, rules: rules, source: cfg.Source, match: cfg.Match, slow: cfg.Slow, object: object, believed: believedOf(object),
 		routeOf: map[string]uint32{}, cells: map[cellKey]int32{}, known: map[knownKey]*[]uint32{},
 		plainRoutes: rules.PrefixRoutes(), texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1,
 	}
@@ -176,6 +177,10 @@ func (r *rollup) add(l *line) {
 	e := &r.entry
 	if why, ok := r.format.parse(withoutBOM(l), e); !ok {
 		r.setAside(l, why)
+		return
+	}
+	if !r.believed.holds(e) {
+		r.setAside(l, rejectRange)
 		return
 	}
 	r.object.Understood++

@@ -124,8 +124,9 @@ CREATE TABLE object (
     collector_id INTEGER NOT NULL REFERENCES collector (id),
     key          TEXT NOT NULL,
     node         TEXT NOT NULL,
+    version      TEXT NOT NULL, -- changes with its content; empty: not told
     from_at      INTEGER, -- span that it should hold by its name
-    to_at        INTEGER,
+    to_at        INTEGER, -- NULL: nobody knows how far it reaches
     rows_from    INTEGER, -- span that its rows do hold
     rows_to      INTEGER,
     low          INTEGER, -- both together
@@ -141,6 +142,7 @@ CREATE TABLE object (
     UNIQUE (collector_id, key)
 ) STRICT;
 CREATE INDEX object_by_time ON object (collector_id, low);
+CREATE INDEX object_open ON object (collector_id) WHERE to_at IS NULL;
 CREATE TABLE position (
     collector_id INTEGER NOT NULL REFERENCES collector (id),
     file         TEXT NOT NULL,
