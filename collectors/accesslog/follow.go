@@ -87,6 +87,7 @@ func (r *Reader) stretch(ctx context.Context, part *follow.Stretch) (understood 
 	}
 	if part.Broken != nil {
 		batch.Partial, batch.Error = true, ""
+		batch.To = time.Time{} // nobody knows how far it would have reached
 		r.cfg.Log.Warn("log file is cut short", "service", r.cfg.Service, "source", r.cfg.Source, "file", part.Path, "after", part.From)
 	}
 	if _, err := r.sink.AddObject(ctx, r.cfg.Service, batch); err != nil {

@@ -25,6 +25,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"gapless/collectors/plainfile"
 )
 
 const (
@@ -118,6 +120,8 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 		case info.Mode().IsRegular():
 			files = append(files, found{path, info})
 			present[Inode(info)] = true
+		default:
+			failures = append(failures, fmt.Errorf("read %s: %w", path, plainfile.ErrNotRegular))
 		}
 	}
 	slices.SortStableFunc(files, func(a, b found) int {
@@ -202,13 +206,9 @@ type look struct {
 
 // path reads what is new in the file that a path leads to.
 func (l *look) path(path string) error {
-	file, err := os.Open(path)
+	file, info, err := plainfile.Open(path)
 	if err != nil {
 		return err
-	}
-	info, err := file.Stat()
-	if err != nil {
-		return errors.Join(err, file.Close())
 	}
 	pending, old, err := l.file(path, file, info)
 	inode := Inode(info)
