@@ -4,7 +4,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -94,7 +93,7 @@ services:
 	if err := db.PutService(ctx, cfg.services[0].Service); err != nil {
 		t.Fatal(err)
 	}
-	w, err := newWatch(ctx, &cfg.services[0], db, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	w, err := newWatch(ctx, &cfg.services[0], db, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

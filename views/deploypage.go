@@ -2,6 +2,7 @@ package views
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -290,8 +291,7 @@ func revisionTable(revisions []analysis.RevisionNote, zone *time.Location) Table
 	if len(revisions) < 2 {
 		return table
 	}
-	for i := len(revisions) - 1; i >= 0; i-- {
-		n := revisions[i]
+	for _, n := range slices.Backward(revisions) {
 		changed := Cell{Text: "the first", Class: "l z"}
 		if n.Number > 1 {
 			changed = Cell{Class: "l w"}

@@ -84,11 +84,11 @@ type refused struct {
 }
 
 func (r *refused) Error() string {
-	text := r.metric + ": " + string(r.status)
+	parts := []string{r.metric, string(r.status)}
 	for _, m := range r.messages {
-		text += ": " + aws.ToString(m.Value)
+		parts = append(parts, aws.ToString(m.Value))
 	}
-	return text
+	return strings.Join(parts, ": ")
 }
 
 // maxReply bounds the bytes of a reply that are read.
