@@ -55,10 +55,10 @@ func newClient(server, token string) (*client, error) {
 }
 
 // tell sends one event. Sending the same event again is no error: the server
-// stores it once.
-func (c *client) tell(ctx context.Context, event analysis.StepEvent) error {
+// stores it once. What the server warns of was stored all the same.
+func (c *client) tell(ctx context.Context, event analysis.StepEvent) (warnings []string, err error) {
 	if err := event.Validate(); err != nil {
-		return err
+		return nil, err
 	}
 	address := c.server + "/api/v1/deploys"
 	if event.Kind != analysis.StepDeployStarted {
@@ -66,22 +66,25 @@ func (c *client) tell(ctx context.Context, event analysis.StepEvent) error {
 	}
 	body, err := json.Marshal(event)
 	if err != nil {
-		return fmt.Errorf("encode the step: %w", err)
+		return nil, fmt.Errorf("encode the step: %w", err)
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("prepare the request: %w", err)
+		return nil, fmt.Errorf("prepare the request: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
 	response, err := c.send(request)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer response.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16)); err != nil {
-		return fmt.Errorf("read the server's answer: %w", err)
+	body, err = io.ReadAll(io.LimitReader(response.Body, 1<<16))
+	if err != nil {
+		return nil, fmt.Errorf("read the server's answer: %w", err)
 	}
-	return nil
+	var answer struct{ Warnings []string }
+	_ = json.Unmarshal(body, &answer) // a success without our document has no warnings
+	return answer.Warnings, nil
 }
 
 // get asks for something of a deploy's: "report", "bundle". Whoever gets an answer

@@ -349,17 +349,20 @@ type announcer struct {
 func (a *announcer) StartDeploy(ctx context.Context, d analysis.Deploy) error {
 	a.demo.progress(a.service, "deploy "+d.ID+" started")
 	a.source = d.Source
-	return a.demo.client.tell(ctx, startedEvent(d))
+	_, err := a.demo.client.tell(ctx, startedEvent(d))
+	return err
 }
 
 // Step implements lab.Announcer.
 func (a *announcer) Step(ctx context.Context, step analysis.Step) error {
 	a.demo.progress(a.service, strings.TrimSpace(string(step.Kind)+" "+step.Target))
-	return a.demo.client.tell(ctx, stepEvent(a.service, step))
+	_, err := a.demo.client.tell(ctx, stepEvent(a.service, step))
+	return err
 }
 
 // FinishDeploy implements lab.Announcer.
 func (a *announcer) FinishDeploy(ctx context.Context, id string, at time.Time, result string) error {
 	a.demo.progress(a.service, "deploy "+id+" reports that it "+result)
-	return a.demo.client.tell(ctx, reportedEvent(a.service, id, at, result, a.source))
+	_, err := a.demo.client.tell(ctx, reportedEvent(a.service, id, at, result, a.source))
+	return err
 }

@@ -124,5 +124,9 @@ func (s *deployServer) tell(ctx context.Context, p *program, event analysis.Step
 	if err != nil {
 		return err
 	}
-	return c.tell(ctx, event)
+	warnings, err := c.tell(ctx, event)
+	for _, warning := range warnings {
+		fmt.Fprintf(p.stderr, "gapless: warning: %s\n", printable(warning))
+	}
+	return err
 }

@@ -104,6 +104,10 @@ services:
 			t.Fatalf("step: exit %d, %s", status, stderr)
 		}
 	}
+	status, _, stderr = runProgram(t, env, "deploy", "step", "--service", "orders-api", "--deploy", "d-1", "--kind", "drain.marked", "--target", "api-9")
+	if status != exitOK || !strings.Contains(stderr, `warning: target "api-9"`) {
+		t.Errorf("step of an unknown target: exit %d, %s", status, stderr)
+	}
 	token := filepath.Join(dir, "token")
 	write(t, token, "secret\n")
 	status, _, stderr = runProgram(t, map[string]string{"GAPLESS_URL": server.url}, "deploy", "finish", "--service", "orders-api", "--deploy", "d-1", "--token-file", token)

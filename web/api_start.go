@@ -27,6 +27,8 @@ type storedJSON struct {
 	ID     string `json:"id"`
 	Stored bool   `json:"stored"`
 	Page   string `json:"page"`
+	// Warnings are about what was stored and yet may be a mistake.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // apiStartDeploy stores that a deploy began.
@@ -39,16 +41,14 @@ func (s *Server) apiStartDeploy(c echo.Context) error {
 	if err != nil {
 		return badRequest(upper(err.Error()) + ".")
 	}
-	ctx := c.Request().Context()
 	if err := s.knownService(c, event.Service); err != nil {
 		return err
 	}
-	deploy, _ := event.Started()
-	stored, err := s.cfg.Store.StartDeploy(ctx, deploy)
+	became, err := s.cfg.Store.Tell(c.Request().Context(), event.Service, []analysis.StepEvent{event})
 	if err != nil {
-		return conflict(err, deploy.ID)
+		return conflict(err, event.Deploy)
 	}
-	return s.answerStored(c, deploy.ID, stored)
+	return s.answerStored(c, event.Deploy, became)
 }
 
 // startEvent completes what may be left out: the time is then now, and the id is made
@@ -106,14 +106,18 @@ func conflict(err error, id string) error {
 	return err
 }
 
-func (s *Server) answerStored(c echo.Context, id string, stored bool) error {
+func (s *Server) answerStored(c echo.Context, id string, told store.Told) error {
 	status := http.StatusOK
-	told := deployOf(analysis.Deploy{ID: id})
-	if stored {
+	page := deployOf(analysis.Deploy{ID: id}).Links.Page
+	if told.Stored > 0 {
 		status = http.StatusCreated
-		c.Response().Header().Set(echo.HeaderLocation, "/api/v1"+told.Links.Page)
+		c.Response().Header().Set(echo.HeaderLocation, "/api/v1"+page)
 	}
-	return writeJSON(c, status, storedJSON{ID: id, Stored: stored, Page: told.Links.Page})
+	answer := storedJSON{ID: id, Stored: told.Stored > 0, Page: page}
+	for _, target := range told.Unknown {
+		answer.Warnings = append(answer.Warnings, fmt.Sprintf("target %q is no name, address or alias of the service's targets; the step was stored and stands alone", target))
+	}
+	return writeJSON(c, status, answer)
 }
 
 // decodeBody reads a JSON body; what names it in the error.

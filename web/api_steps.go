@@ -37,11 +37,18 @@ func (s *Server) apiSteps(c echo.Context) error {
 	if err := completeSteps(events, id, service); err != nil {
 		return err
 	}
-	stored, err := s.storeSteps(c, service, id, events)
-	if err != nil {
-		return err
+	told, err := s.cfg.Store.Tell(c.Request().Context(), service, events)
+	if errors.Is(err, store.ErrNotFound) {
+		return noDeploy(id)
 	}
-	return s.answerStored(c, id, stored)
+	if err != nil {
+		return conflict(err, id)
+	}
+	return s.answerStored(c, id, told)
+}
+
+func noDeploy(id string) error {
+	return notFound(fmt.Sprintf("There is no deploy %q. A deploy must start before its steps can be told.", id))
 }
 
 func decodeSteps(body []byte) ([]analysis.StepEvent, error) {
@@ -55,8 +62,8 @@ func decodeSteps(body []byte) ([]analysis.StepEvent, error) {
 	return []analysis.StepEvent{event}, err
 }
 
-// stepService is the service of the deploy; where the deploy is not known yet, the
-// one that the steps name, since steps may come before the start of their deploy.
+// stepService is the service of the deploy; where the deploy is not known yet but
+// starts among the steps, the one that its start names.
 func (s *Server) stepService(c echo.Context, id string, events []analysis.StepEvent) (string, error) {
 	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
 	switch {
@@ -66,11 +73,11 @@ func (s *Server) stepService(c echo.Context, id string, events []analysis.StepEv
 		return "", err
 	}
 	for _, event := range events {
-		if event.Service != "" {
+		if event.Kind == analysis.StepDeployStarted && event.Service != "" {
 			return event.Service, s.knownService(c, event.Service)
 		}
 	}
-	return "", notFound(fmt.Sprintf("There is no deploy %q, and the steps name no service.", id))
+	return "", noDeploy(id)
 }
 
 // completeSteps fills in deploy, service and source, and checks every step.
@@ -99,52 +106,4 @@ func completeSteps(events []analysis.StepEvent, id, service string) error {
 		}
 	}
 	return nil
-}
-
-// storeSteps stores steps and says whether any was new. The start and the end of the
-// deploy carry more than a step, so they are stored as such.
-func (s *Server) storeSteps(c echo.Context, service, id string, events []analysis.StepEvent) (stored bool, err error) {
-	ctx := c.Request().Context()
-	settings, err := s.cfg.Store.Service(ctx, service)
-	if err != nil {
-		return false, err
-	}
-	classifier, err := analysis.NewClassifier(settings)
-	if err != nil {
-		return false, fmt.Errorf("read the rules of service %s: %w", service, err)
-	}
-	var steps []analysis.Step
-	for _, event := range events {
-		if deploy, ok := event.Started(); ok {
-			news, err := s.cfg.Store.StartDeploy(ctx, deploy)
-			if err != nil {
-				return false, conflict(err, id)
-			}
-			stored = stored || news
-		} else if event.Kind != analysis.StepDeployReported {
-			step := event.Step()
-			step.Target = classifier.Target(step.Target)
-			steps = append(steps, step)
-		}
-	}
-	if len(steps) > 0 {
-		n, err := s.cfg.Store.AddSteps(ctx, service, steps)
-		if err != nil {
-			return false, conflict(err, id)
-		}
-		stored = stored || n > 0
-	}
-	for _, event := range events {
-		if event.Kind == analysis.StepDeployReported {
-			news, err := s.cfg.Store.FinishDeploy(ctx, id, event.At.Time, event.Result, event.Source)
-			if errors.Is(err, store.ErrNotFound) {
-				return false, notFound(fmt.Sprintf("There is no deploy %q that could end.", id))
-			}
-			if err != nil {
-				return false, err
-			}
-			stored = stored || news
-		}
-	}
-	return stored, nil
 }

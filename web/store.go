@@ -12,9 +12,7 @@ import (
 type Store interface {
 	Services(ctx context.Context) ([]analysis.Service, error)
 	Service(ctx context.Context, name string) (analysis.Service, error)
-	StartDeploy(ctx context.Context, d analysis.Deploy) (stored bool, err error)
-	FinishDeploy(ctx context.Context, id string, at time.Time, result, source string) (stored bool, err error)
-	AddSteps(ctx context.Context, service string, steps []analysis.Step) (stored int, err error)
+	Tell(ctx context.Context, service string, events []analysis.StepEvent) (store.Told, error)
 	Deploy(ctx context.Context, id string) (analysis.Deploy, error)
 	Deploys(ctx context.Context, service string, limit int) ([]store.DeploySummary, error)
 	DeploysIn(ctx context.Context, service string, from, to time.Time) ([]analysis.Deploy, error)

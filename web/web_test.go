@@ -161,6 +161,48 @@ func TestTellingTwiceStoresOnce(t *testing.T) {
 	}
 }
 
+func TestStepsAreAllStoredOrNone(t *testing.T) {
+	s := newServer(t, Config{})
+	s.start(t, "d1", began)
+	if err := s.db.PutService(t.Context(), analysis.Service{Name: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	steps := func() int {
+		t.Helper()
+		observations, err := s.db.Observations(t.Context(), "d1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(observations.Steps)
+	}
+	before := steps()
+	const mark, late = `{"kind":"drain.marked","target":"api-1","at":"2026-10-14T06:00:05Z"}`, `{"kind":"deploy.reported","result":"lost","at":"2026-10-14T06:05:00Z"}`
+	if got, body := s.request(t, "POST", "/api/v1/deploys/d1/steps", "["+mark+","+late+"]", nil); got.StatusCode != 400 || steps() != before {
+		t.Errorf("%d %s, %d steps more", got.StatusCode, body, steps()-before)
+	}
+	for _, body := range []string{mark, `{"service":"orders","kind":"drain.marked","at":"2026-10-14T06:00:05Z"}`, `{"service":"orders","kind":"deploy.reported","result":"failed","at":"2026-10-14T06:05:00Z"}`} {
+		if got, told := s.request(t, "POST", "/api/v1/deploys/none/steps", body, nil); got.StatusCode != 404 || !strings.Contains(told, `There is no deploy \"none\"`) {
+			t.Errorf("%s of a deploy that is not known: %d %s", body, got.StatusCode, told)
+		}
+	}
+	// In one call the order does not matter.
+	all := `[{"kind":"deploy.reported","result":"succeeded","at":"2026-10-14T06:05:00Z"},` + mark + `,{"service":"orders","kind":"deploy.started","at":"2026-10-14T06:00:00Z"}]`
+	if got, told := s.request(t, "POST", "/api/v1/deploys/d2/steps", all, nil); got.StatusCode != 201 || strings.Contains(told, "warnings") {
+		t.Errorf("%d %s", got.StatusCode, told)
+	}
+	if deploy, err := s.db.Deploy(t.Context(), "d2"); err != nil || deploy.Result != "succeeded" {
+		t.Errorf("%+v, %v", deploy, err)
+	}
+	if got, told := s.request(t, "POST", "/api/v1/deploys/d2/steps", all, nil); got.StatusCode != 200 || !strings.Contains(told, `"stored":false`) {
+		t.Errorf("told again: %d %s", got.StatusCode, told)
+	}
+	before = steps()
+	got, told := s.request(t, "POST", "/api/v1/deploys/d1/steps", `{"kind":"restart.began","target":"api-9","at":"2026-10-14T06:00:06Z"}`, nil)
+	if got.StatusCode != 201 || !strings.Contains(told, `"warnings":["target \"api-9\"`) || steps() != before+1 {
+		t.Errorf("an unknown target: %d %s, %d steps more", got.StatusCode, told, steps()-before)
+	}
+}
+
 func TestWhoMayDoWhat(t *testing.T) {
 	const open, read, write = "GET /", "GET /api/v1/deploys", "POST /api/v1/deploys"
 	const form = "POST /retrospectives"
