@@ -152,7 +152,7 @@ func moreOrLess(n *int) Cell {
 
 // pairCells prints a figure of both sides and its difference.
 func pairCells(p analysis.Pair, unit string) []Cell {
-	print := func(b *analysis.Bounded) Cell {
+	side := func(b *analysis.Bounded) Cell {
 		if b == nil {
 			return unmeasured()
 		}
@@ -170,7 +170,7 @@ func pairCells(p analysis.Pair, unit string) []Cell {
 	} else if p.A != nil && p.B != nil {
 		difference.Title = "both are bounds on the same side: the difference may be either way"
 	}
-	return []Cell{print(p.A), print(p.B), difference}
+	return []Cell{side(p.A), side(p.B), difference}
 }
 
 var abColumns = []Cell{right("first"), right("second"), right("change")}

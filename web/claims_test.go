@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -53,9 +54,7 @@ func TestClaimThatCannotBeTakenIsAskedAgain(t *testing.T) {
 		"longer than 500 characters": {"text": {strings.Repeat("x", 501)}},
 	} {
 		form := url.Values{"service": {"orders"}, "deploy": {"d1"}, "about": {"user"}, "says": {"literal"}, "of": {"deploy"}, "text": {"kept <i>words</i>"}}
-		for key, value := range change {
-			form[key] = value
-		}
+		maps.Copy(form, change)
 		got, body := s.request(t, "POST", "/claims", form.Encode(), formHeader)
 		if got.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
 			t.Errorf("%s: %d", want, got.StatusCode)
