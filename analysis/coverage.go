@@ -57,7 +57,9 @@ func (b *bench) cover() {
 		add(log.Name, Coverage{Blind: b.blindByRuns(log.Name), Lines: b.appLines(log.Name)})
 	}
 	for _, probe := range s.Probes {
-		add(probe.Name, b.coverPolls(probe.Name, probe.Every, b.sendTimes(probe.Name)))
+		c := b.coverPolls(probe.Name, probe.Every, b.sendTimes(probe.Name))
+		c.Blind = append(c.Blind, b.refusedRecords(probe.Name)...)
+		add(probe.Name, c)
 	}
 	// Sources outside that list (step files, say) matter only when they failed.
 	for _, run := range b.obs.Runs {
@@ -227,6 +229,40 @@ func (b *bench) coverPolls(source string, every time.Duration, at []time.Time) C
 	}
 	return c
 }
+
+// refusedRecords are the stretches in which a probe's records were not understood,
+// however near their neighbours are: a failure may stand there. A later reading that
+// understood them makes up for it.
+func (b *bench) refusedRecords(probe string) []Blind {
+	sources := map[string]bool{probe: true}
+	for i := range b.obs.Probes {
+		if b.obs.Probes[i].Probe == probe {
+			sources[b.obs.Probes[i].Source] = true
+		}
+	}
+	var refused []Blind
+	for _, r := range b.obs.Runs {
+		if !sources[r.Source] || r.Code != codeBadReply {
+			continue
+		}
+		left := []span{{r.From, latest(r.To, r.From.Add(time.Microsecond))}}
+		for _, later := range b.obs.Runs {
+			if later.Source == r.Source && later.Code == "" && later.At.After(r.At) {
+				left = subtract(left, span{later.From, later.To})
+			}
+		}
+		for _, s := range left {
+			s = span{latest(s.from, b.from), earliest(s.to, b.seenTo)}
+			if s.from.Before(s.to) {
+				refused = append(refused, Blind{Time{s.from}, Time{s.to}, blindQueryFailed, r.Code + ": " + r.Error})
+			}
+		}
+	}
+	return refused
+}
+
+// codeBadReply is the code of a run that was answered something illegible.
+const codeBadReply = "bad_reply"
 
 func medianGap(at []time.Time) time.Duration {
 	gaps := []time.Duration{}

@@ -12,6 +12,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/collectors/follow"
+	"gapless/collectors/plainfile"
 )
 
 // A line longer than maxLine bytes is skipped and named. A batch is stored after
@@ -59,7 +60,7 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 	if f == nil {
 		return nil // its position could not be loaded
 	}
-	opened, err := os.Open(path)
+	opened, info, err := plainfile.Open(path)
 	if err != nil {
 		// Whatever the path led to before may have been written to until it went.
 		if f.handle != nil {
@@ -73,13 +74,6 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 			_ = opened.Close()
 		}
 	}()
-	info, err := opened.Stat()
-	if err != nil {
-		return err
-	}
-	if info.IsDir() {
-		return fmt.Errorf("read %s: it is a directory", path)
-	}
 	if !f.known && f.handle == nil && whole && info.ModTime().Before(from) {
 		return nil // too old to hold anything of the span
 	}
@@ -166,7 +160,7 @@ func findRenamed(path string, p position) *os.File {
 		if err != nil || !info.Mode().IsRegular() || follow.Inode(info) != p.Inode || info.Size() < p.Offset {
 			continue
 		}
-		f, err := os.Open(filepath.Join(filepath.Dir(path), entry.Name()))
+		f, _, err := plainfile.Open(filepath.Join(filepath.Dir(path), entry.Name()))
 		if err != nil {
 			continue
 		}

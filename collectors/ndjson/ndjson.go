@@ -16,6 +16,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"gapless/collectors/plainfile"
 )
 
 // MaxLine bounds a line, in bytes. A longer one is named as not understood.
@@ -26,6 +28,29 @@ type Hole struct {
 	First, Last int       // 1-based line numbers
 	Err         error     // of the first line
 	From, To    time.Time // moments of the understood lines around it; zero where there is none
+
+	least, most time.Time // moments that its lines themselves are about; zero where they don't tell
+}
+
+// DatedError refuses a line that is legible and is about a moment: the hole reaches to
+// there, wherever the line stands.
+type DatedError struct {
+	At  time.Time
+	Err error
+}
+
+func (e *DatedError) Error() string { return e.Err.Error() }
+
+// Unwrap is what is wrong with the line.
+func (e *DatedError) Unwrap() error { return e.Err }
+
+func (h *Hole) about(at time.Time) {
+	if h.least.IsZero() || at.Before(h.least) {
+		h.least = at
+	}
+	if h.most.IsZero() || at.After(h.most) {
+		h.most = at
+	}
 }
 
 // Error names the lines and what was wrong with the first.
@@ -57,18 +82,11 @@ type mark struct {
 // read on; the error is that of the file itself. Nothing counts as read until
 // [Reader.Keep] is called.
 func (r *Reader) Read(final bool, each func(line []byte) (time.Time, error)) ([]Hole, error) {
-	f, err := os.Open(r.Path)
+	f, info, err := plainfile.Open(r.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
-		return nil, fmt.Errorf("read %s: it is a directory", r.Path)
-	}
 	m := r.kept
 	if m.info == nil || !os.SameFile(m.info, info) || info.Size() < m.offset {
 		m = mark{}
@@ -87,6 +105,9 @@ func (r *Reader) Read(final bool, each func(line []byte) (time.Time, error)) ([]
 		}
 		if errors.Is(err, io.EOF) && (!final || size == 0) {
 			break
+		}
+		if m.offset == 0 { // editors put a byte-order mark before a file's first line
+			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
 		m.line++
 		m.offset += size
@@ -109,6 +130,9 @@ func (r *Reader) Read(final bool, each func(line []byte) (time.Time, error)) ([]
 		default:
 			open = true
 			holes = append(holes, Hole{First: m.line, Last: m.line, Err: failed, From: m.at})
+		}
+		if dated, ok := errors.AsType[*DatedError](failed); ok {
+			holes[len(holes)-1].about(dated.At)
 		}
 	}
 	r.next = m
@@ -149,7 +173,8 @@ func Code(err error) string {
 }
 
 // Span is the part of a hole that lies between from and to, which also stand for
-// ends that are not known. It never ends before it starts.
+// ends that are not known, and what its lines themselves are about. It never ends
+// before it starts.
 func (h Hole) Span(from, to time.Time) (time.Time, time.Time) {
 	if !h.From.IsZero() && h.From.After(from) {
 		from = h.From
@@ -159,6 +184,12 @@ func (h Hole) Span(from, to time.Time) (time.Time, time.Time) {
 	}
 	if to.Before(from) {
 		to = from
+	}
+	if !h.least.IsZero() && h.least.Before(from) {
+		from = h.least
+	}
+	if h.most.After(to) {
+		to = h.most
 	}
 	return from, to
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"log/slog"
 	"slices"
 	"time"
@@ -68,6 +69,38 @@ type File struct {
 	cfg  FileConfig
 	feed *ndjson.Feed
 	sink FileSink
+
+	told told // to Run
+}
+
+// told are the records that a reading was told, by run and number: one that comes
+// again with other content contradicts itself.
+type told map[requestID]uint64
+
+type requestID struct {
+	run string
+	seq int
+}
+
+// toldKept bounds the records that are remembered; beyond it all are forgotten, since
+// a record comes again soon or with all of its file.
+const toldKept = 200_000
+
+var toldSeed = maphash.MakeSeed()
+
+// contradicts reports whether a record with the id of r was told that says something
+// else, and remembers r.
+func (t told) contradicts(r analysis.ProbeRequest) bool {
+	id := requestID{r.Run, r.Seq}
+	sum := maphash.Comparable(toldSeed, r)
+	if before, ok := t[id]; ok {
+		return before != sum
+	}
+	if len(t) >= toldKept {
+		clear(t)
+	}
+	t[id] = sum
+	return false
 }
 
 // NewFile makes a reader. It does not touch the file.
@@ -84,29 +117,32 @@ func NewFile(cfg FileConfig, sink FileSink) (*File, error) {
 	feed := ndjson.NewFeed(ndjson.FeedConfig{
 		Service: cfg.Service, Source: cfg.Source, Kind: KindFile, Path: cfg.Path, Every: cfg.Every, Now: cfg.Now, Log: cfg.Log,
 	}, sink)
-	return &File{cfg: cfg, feed: feed, sink: sink}, nil
+	return &File{cfg: cfg, feed: feed, sink: sink, told: told{}}, nil
 }
 
 // Collect reads the whole file and stores the requests sent in [from, to), with a
 // run over that span. Lines that are not understood are stored as failed runs over
 // the time that they leave open; they are no error of Collect.
 func (f *File) Collect(ctx context.Context, from, to time.Time) error {
-	return f.feed.Collect(ctx, from, to, f.batch(from, to))
+	return f.feed.Collect(ctx, from, to, f.batch(from, to, told{}))
 }
 
 // Run stores what is appended to the file until ctx ends.
 func (f *File) Run(ctx context.Context) error {
-	return f.feed.Run(ctx, func() ndjson.Batch { return f.batch(time.Time{}, time.Time{}) })
+	return f.feed.Run(ctx, func() ndjson.Batch { return f.batch(time.Time{}, time.Time{}, f.told) })
 }
 
 // batch gathers the requests of one read; zero times stand for no bound.
-func (f *File) batch(from, to time.Time) ndjson.Batch {
+func (f *File) batch(from, to time.Time, told told) ndjson.Batch {
 	var requests []analysis.ProbeRequest
 	return ndjson.Batch{
 		Line: func(line []byte) (time.Time, error) {
 			r, err := f.decode(line)
 			if err != nil {
 				return time.Time{}, err
+			}
+			if told.contradicts(r) {
+				return time.Time{}, &ndjson.DatedError{At: r.Sent, Err: fmt.Errorf("id %s-%06d was told before, and something else of it", clip(r.Run, 100), r.Seq)}
 			}
 			if to.IsZero() || !r.Sent.Before(from) && r.Sent.Before(to) {
 				requests = append(requests, r)
@@ -125,29 +161,63 @@ func (f *File) decode(line []byte) (analysis.ProbeRequest, error) {
 	if err := json.Unmarshal(line, &record); err != nil {
 		return analysis.ProbeRequest{}, err
 	}
-	run, seq, ok := analysis.ProbeID(record.ID)
+	if err := f.check(&record); err != nil {
+		if plausible(record.Sent.Time) {
+			err = &ndjson.DatedError{At: record.Sent.Time, Err: err}
+		}
+		return analysis.ProbeRequest{}, err
+	}
+	return f.request(&record), nil
+}
+
+// plausible reports whether a time may be that of a request that was really sent.
+func plausible(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2100 }
+
+// check says what is wrong with a record, or in it contradicts the rest.
+func (f *File) check(record *Record) error {
+	run, _, ok := analysis.ProbeID(record.ID)
+	status, isOK := 0, record.Outcome == analysis.OutcomeOK
+	if record.Status != nil {
+		status = *record.Status
+	}
 	switch {
 	case !ok || len(run) > 100:
-		return analysis.ProbeRequest{}, fmt.Errorf("id %q is not <run>-<number>", clip(record.ID, 100))
+		return fmt.Errorf("id %q is not <run>-<number>", clip(record.ID, 100))
 	case record.Sent.IsZero():
-		return analysis.ProbeRequest{}, fmt.Errorf("sent is missing")
+		return fmt.Errorf("sent is missing")
+	case !plausible(record.Sent.Time):
+		return fmt.Errorf("sent is in the year %d", record.Sent.Year())
 	case !slices.Contains(analysis.Outcomes, record.Outcome):
-		return analysis.ProbeRequest{}, fmt.Errorf("outcome %q is not known", clip(string(record.Outcome), 100))
+		return fmt.Errorf("outcome %q is not known", clip(string(record.Outcome), 100))
 	case !record.Done.IsZero() && record.Done.Before(record.Sent.Time):
-		return analysis.ProbeRequest{}, fmt.Errorf("done is before sent")
+		return fmt.Errorf("done is before sent")
+	case !record.Done.IsZero() && !plausible(record.Done.Time):
+		return fmt.Errorf("done is in the year %d", record.Done.Year())
+	case status < 0 || status > 999:
+		return fmt.Errorf("status %d is not between 0 and 999", status)
+	case isOK && status == 0:
+		return fmt.Errorf("outcome ok without a status")
+	case isOK && status >= 400:
+		return fmt.Errorf("outcome ok with status %d", status)
+	case isOK && record.Error != nil && *record.Error != "":
+		return fmt.Errorf("outcome ok with an error")
 	}
+	return nil
+}
+
+// request is a record that was checked.
+func (f *File) request(record *Record) analysis.ProbeRequest {
+	run, seq, _ := analysis.ProbeID(record.ID)
 	r := analysis.ProbeRequest{
 		Source: f.cfg.Source, Probe: f.cfg.Probe, Class: f.cfg.Class, Run: run, Seq: seq,
-		Sent: record.Sent.Time, Done: record.Done.Time, Outcome: record.Outcome,
+		Sent: record.Sent.UTC(), Done: record.Done.UTC(), Outcome: record.Outcome,
 		OutOfService: record.Outcome == analysis.OutcomeDrain503,
 	}
 	if r.Done.IsZero() {
 		r.Done = r.Sent
 	}
 	if record.Status != nil {
-		if r.Status = *record.Status; r.Status < 0 || r.Status > 999 {
-			return analysis.ProbeRequest{}, fmt.Errorf("status %d is not between 0 and 999", r.Status)
-		}
+		r.Status = *record.Status
 	}
 	if record.Target != nil {
 		r.Target = clip(*record.Target, 200)
@@ -158,5 +228,5 @@ func (f *File) decode(line []byte) (analysis.ProbeRequest, error) {
 	if record.Error != nil {
 		r.Error = clip(*record.Error, 300)
 	}
-	return r, nil
+	return r
 }

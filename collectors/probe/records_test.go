@@ -2,6 +2,7 @@ package probe
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,15 +56,53 @@ func TestBadRecords(t *testing.T) {
 		{`{"id":"r1-1","sent":"2026-10-14T06:25:00Z","outcome":"fine"}`, `outcome "fine"`},
 		{`{"id":"r1-1","sent":"2026-10-14T06:25:00Z","done":"2026-10-14T06:24:00Z","outcome":"ok"}`, "done is before sent"},
 		{`{"id":"r1-1","sent":"2026-10-14T06:25:00Z","status":1000,"outcome":"ok"}`, "status 1000"},
+		{`{"id":"r1-1","sent":"2026-10-14T06:25:00Z","status":null,"outcome":"ok"}`, "ok without a status"},
+		{`{"id":"r1-1","sent":"2026-10-14T06:25:00Z","status":503,"outcome":"ok"}`, "ok with status 503"},
+		{`{"id":"r1-1","sent":"2026-10-14T06:25:00Z","status":200,"outcome":"ok","error":"connection refused"}`, "ok with an error"},
+		{`{"id":"r1-1","sent":"0001-01-01T00:00:01Z","status":200,"outcome":"ok"}`, "sent is in the year 1"},
+		{`{"id":"r1-1","sent":"2026-10-14T06:25:00Z","done":"9999-12-31T00:00:00Z","outcome":"timeout"}`, "done is in the year 9999"},
 	} {
 		s := &sink{}
-		if err := records(t, s, test.line+"\n"+`{"id":"r1-2","sent":"2026-10-14T06:25:01Z","outcome":"ok"}`).Collect(t.Context(), time.Time{}.Add(1), time.Now().Add(1e6*time.Hour)); err != nil {
+		if err := records(t, s, test.line+"\n"+`{"id":"r1-2","sent":"2026-10-14T06:25:01Z","status":200,"outcome":"ok"}`).Collect(t.Context(), time.Time{}.Add(1), time.Now().Add(1e6*time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		bad := s.runs[len(s.runs)-1]
 		if len(s.requests) != 1 || bad.Code != "bad_reply" || !strings.Contains(bad.Error, "line 1: ") || !strings.Contains(bad.Error, test.want) {
 			t.Errorf("%s: %d requests, run %+v", test.line, len(s.requests), bad)
 		}
+	}
+}
+
+// A record that comes again and says something else is refused, and the hole that it
+// leaves holds the moment that it is about; one that says the same is nothing new.
+func TestRecordThatContradictsAnother(t *testing.T) {
+	line := func(seq, second int, status int, outcome string) string {
+		return fmt.Sprintf(`{"id":"r1-%d","sent":"2026-10-14T06:25:%02dZ","status":%d,"outcome":%q}`+"\n", seq, second, status, outcome)
+	}
+	text := line(1, 10, 200, "ok") + line(2, 20, 200, "ok") + line(2, 20, 200, "ok") + line(3, 30, 200, "ok") + line(2, 20, 502, "lb_5xx") + line(4, 40, 200, "ok")
+	at := func(second int) time.Time { return time.Date(2026, 10, 14, 6, 25, second, 0, time.UTC) }
+	s := &sink{}
+	if err := records(t, s, text).Collect(t.Context(), at(0), at(59)); err != nil {
+		t.Fatal(err)
+	}
+	bad := s.runs[len(s.runs)-1]
+	if bad.Code != "bad_reply" || !strings.Contains(bad.Error, "line 5: id r1-000002 was told before") || !bad.From.Equal(at(20)) || !bad.To.Equal(at(40)) {
+		t.Errorf("run %+v", bad)
+	}
+	if len(s.runs) != 2 {
+		t.Errorf("%d runs, want one that failed: %+v", len(s.runs), s.runs)
+	}
+}
+
+// Files that editors of other systems wrote are read like any.
+func TestRecordsWithByteOrderMark(t *testing.T) {
+	s := &sink{}
+	text := "\xef\xbb\xbf" + `{"id":"r1-1","sent":"2026-10-14T06:25:01Z","status":200,"outcome":"ok"}` + "\r\n"
+	if err := records(t, s, text).Collect(t.Context(), time.Time{}.Add(1), time.Now().Add(1e6*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.requests) != 1 || s.runs[len(s.runs)-1].Code != "" {
+		t.Errorf("requests %+v, runs %+v", s.requests, s.runs)
 	}
 }
 
