@@ -58,7 +58,12 @@ func (b *bench) cover() {
 	}
 	for _, probe := range s.Probes {
 		c := b.coverPolls(probe.Name, probe.Every, b.sendTimes(probe.Name))
-		c.Blind = append(c.Blind, b.refusedRecords(probe.Name)...)
+		for _, refused := range b.refusedRecords(probe.Name) {
+			within := func(gap Blind) bool { return !refused.From.Before(gap.From.Time) && !refused.To.After(gap.To.Time) }
+			if !slices.ContainsFunc(c.Blind, within) {
+				c.Blind = append(c.Blind, refused)
+			}
+		}
 		add(probe.Name, c)
 	}
 	// Sources outside that list (step files, say) matter only when they failed.

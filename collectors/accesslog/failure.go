@@ -23,6 +23,12 @@ const (
 
 // codeOf names a failure.
 func codeOf(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded): // whatever else it is, after it was waited for
+		return codeUnreachable
+	case errors.Is(err, errNoNextPage), errors.Is(err, errSamePage), errors.Is(err, errLonger), errors.Is(err, errReplyTooLong):
+		return codeBadReply
+	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		switch api.ErrorCode() {
 		case "SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests":
@@ -51,9 +57,9 @@ func codeOf(err error) string {
 		return codeNotFound
 	case errors.Is(err, fs.ErrPermission):
 		return codeForbidden
-	case errors.As(err, &broken), errors.Is(err, errNoNextPage):
+	case errors.As(err, &broken):
 		return codeBadReply
-	case errors.As(err, &sent), errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, context.DeadlineExceeded):
+	case errors.As(err, &sent), errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF):
 		return codeUnreachable
 	}
 	return codeError

@@ -120,7 +120,7 @@ func New(ctx context.Context, cfg Config, c *analysis.Classifier, sink Sink) (*R
 				return nil, fmt.Errorf("access log %s: %w", cfg.Source, err)
 			}
 		}
-		r.place = &bucket{client: client, name: at.Host, prefix: strings.TrimPrefix(at.Path, "/"), wait: waitToResume}
+		r.place = &bucket{client: client, name: at.Host, prefix: strings.TrimPrefix(at.Path, "/"), wait: waitToResume, limits: usualLimits}
 	case at.Scheme == "file" && at.Host == "" && at.Path != "":
 		r.place = folder{root: filepath.FromSlash(at.Path)}
 	default:

@@ -4,13 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"net/http"
 	"regexp"
 	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -26,13 +27,17 @@ type S3 interface {
 }
 
 const (
-	s3Attempts  = 5 // of one call, with the SDK's own jittered backoff
-	s3Downloads = 4 // of one object that breaks off: each goes on where the last ended
+	s3Attempts  = 5                // of one call, with the SDK's own jittered backoff
+	s3Answer    = 20 * time.Second // until the head of a reply, then the call is tried again
+	s3Downloads = 4                // of one object that breaks off: each goes on where the last ended
 )
 
 // newS3 builds a client from the SDK's own chain of credentials.
 func newS3(ctx context.Context, cfg *Config) (S3, error) {
 	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+			t.ResponseHeaderTimeout = s3Answer
+		})),
 		config.WithRetryer(func() aws.Retryer {
 			return awsretry.NewStandard(func(o *awsretry.StandardOptions) { o.MaxAttempts = s3Attempts })
 		}),
@@ -51,6 +56,7 @@ func newS3(ctx context.Context, cfg *Config) (S3, error) {
 		loaded.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(loaded), cfg.Role))
 	}
 	return s3.NewFromConfig(loaded, func(o *s3.Options) {
+		o.HTTPClient = boundedClient{o.HTTPClient}
 		// Ranged replies carry no checksum that could be held against the part.
 		o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		if cfg.Endpoint != "" {
@@ -66,6 +72,7 @@ type bucket struct {
 	name   string
 	prefix string // without a leading slash
 	wait   func(ctx context.Context, attempt int) error
+	limits limits
 }
 
 // layoutRegion is a prefix that ends at or below the region of AWS's layout.
@@ -142,12 +149,16 @@ func (b *bucket) page(ctx context.Context, prefix, delimiter string, found func(
 	if delimiter != "" {
 		input.Delimiter = aws.String(delimiter)
 	}
+	ctx, stop := context.WithTimeout(ctx, b.limits.listing)
+	defer stop()
 	var folders []string
-	for {
-		reply, err := b.client.ListObjectsV2(ctx, input)
+	keys, seen := 0, map[string]bool{}
+	for pages := 1; ; pages++ {
+		reply, err := b.listPage(ctx, input)
 		if err != nil {
 			return nil, fmt.Errorf("list objects under s3://%s/%s: %w", b.name, prefix, err)
 		}
+		keys += len(reply.Contents) + len(reply.CommonPrefixes)
 		for _, folder := range reply.CommonPrefixes {
 			folders = append(folders, aws.ToString(folder.Prefix))
 		}
@@ -161,80 +172,36 @@ func (b *bucket) page(ctx context.Context, prefix, delimiter string, found func(
 		if !aws.ToBool(reply.IsTruncated) {
 			return folders, nil
 		}
-		if aws.ToString(reply.NextContinuationToken) == "" {
-			return nil, fmt.Errorf("list objects under s3://%s/%s: %w", b.name, prefix, errNoNextPage)
+		next := aws.ToString(reply.NextContinuationToken)
+		switch {
+		case next == "":
+			err = errNoNextPage
+		case seen[next]:
+			err = errSamePage
+		case pages >= b.limits.pages || keys >= b.limits.keys:
+			err = errTooMany
 		}
+		if err != nil {
+			return nil, fmt.Errorf("list objects under s3://%s/%s: %w", b.name, prefix, err)
+		}
+		seen[next] = true
 		input.ContinuationToken = reply.NextContinuationToken
 	}
 }
 
-var errNoNextPage = errors.New("the reply says that there is more, but not where")
+var (
+	errNoNextPage = errors.New("the reply says that there is more, but not where")
+	errSamePage   = errors.New("the reply leads back to a page that was read already")
+	errTooMany    = errors.New("there are more objects than one listing may hold; a longer prefix names fewer")
+)
 
-func (b *bucket) open(ctx context.Context, o stored) (io.ReadCloser, error) {
-	d := &download{ctx: ctx, bucket: b, object: o}
-	if err := d.connect(); err != nil {
-		return nil, err
+// listPage asks for one page, and waits no longer than a call may take.
+func (b *bucket) listPage(ctx context.Context, input *s3.ListObjectsV2Input) (*s3.ListObjectsV2Output, error) {
+	call, stop := context.WithTimeout(ctx, b.limits.call)
+	defer stop()
+	reply, err := b.client.ListObjectsV2(call, input)
+	if err != nil && call.Err() != nil {
+		return nil, fmt.Errorf("no answer in time: %w", errors.Join(call.Err(), err))
 	}
-	return d, nil
+	return reply, err
 }
-
-// download reads one object; where the connection breaks it goes on at the same
-// byte, as long as the object is the same one.
-type download struct {
-	ctx     context.Context
-	bucket  *bucket
-	object  stored
-	body    io.ReadCloser
-	at      int64
-	resumes int
-}
-
-func (d *download) connect() error {
-	input := &s3.GetObjectInput{Bucket: aws.String(d.bucket.name), Key: aws.String(d.object.key), RequestPayer: types.RequestPayerRequester}
-	if d.object.etag != "" {
-		input.IfMatch = aws.String(d.object.etag)
-	}
-	if d.at > 0 {
-		input.Range = aws.String(fmt.Sprintf("bytes=%d-", d.at))
-	}
-	reply, err := d.bucket.client.GetObject(d.ctx, input)
-	if err != nil {
-		return fmt.Errorf("get s3://%s/%s: %w", d.bucket.name, d.object.key, err)
-	}
-	d.body = reply.Body
-	if d.at > 0 && !strings.HasPrefix(aws.ToString(reply.ContentRange), fmt.Sprintf("bytes %d-", d.at)) {
-		// The store does not know ranges and sent the whole object again.
-		if _, err := io.CopyN(io.Discard, d.body, d.at); err != nil {
-			return fmt.Errorf("get s3://%s/%s: skip to byte %d: %w", d.bucket.name, d.object.key, d.at, err)
-		}
-	}
-	return nil
-}
-
-func (d *download) Read(p []byte) (int, error) {
-	for {
-		n, err := d.body.Read(p)
-		d.at += int64(n)
-		if errors.Is(err, io.EOF) && d.at < d.object.size {
-			err = io.ErrUnexpectedEOF // the reply was shorter than the object
-		}
-		if err == nil || errors.Is(err, io.EOF) {
-			return n, err
-		}
-		if n > 0 {
-			return n, nil // the error comes again
-		}
-		if d.resumes++; d.resumes >= s3Downloads || d.ctx.Err() != nil {
-			return 0, fmt.Errorf("read s3://%s/%s at byte %d: %w", d.bucket.name, d.object.key, d.at, err)
-		}
-		_ = d.body.Close() // it has already failed
-		if err := d.bucket.wait(d.ctx, d.resumes); err != nil {
-			return 0, err
-		}
-		if err := d.connect(); err != nil {
-			return 0, err
-		}
-	}
-}
-
-func (d *download) Close() error { return d.body.Close() }

@@ -74,7 +74,7 @@ func TestS3RetriesWithBackoff(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := &bucket{client: client, name: "bucket"}
+			b := &bucket{client: client, name: "bucket", limits: usualLimits}
 			_, err = b.page(t.Context(), "AWSLogs/", "", nil)
 			if codeOf(err) != c.want {
 				t.Errorf("code %q, want %q: %v", codeOf(err), c.want, err)
