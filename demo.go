@@ -280,6 +280,7 @@ func (d *demo) scenario(ctx context.Context, name string) (*demoResult, error) {
 	if err := stopped(); err != nil {
 		return nil, err
 	}
+	d.console.roster.end(name)
 	if err := bench.Close(); err != nil {
 		return nil, fmt.Errorf("close the lab: %w", err)
 	}

@@ -132,7 +132,7 @@ func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger
 	var err error
 	c.web, err = web.New(web.Config{
 		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password, Hosts: cfg.hosts,
-		Collect: c.collect, Log: log, Judge: c.judge, Now: db.Now,
+		Collect: c.collect, Log: log, Judge: c.judge, Now: db.Now, Ended: c.roster.ended,
 		Bundle: bundler{db: db, judge: c.roster.judge}.write,
 	})
 	if err != nil {

@@ -136,14 +136,30 @@ func collectFrom(ctx context.Context, collectors []collector, from, to time.Time
 type roster struct {
 	mu       sync.Mutex
 	services map[string]*serviceConfig
+	over     map[string]bool // services that nothing watches any more
 }
 
-func newRoster() *roster { return &roster{services: map[string]*serviceConfig{}} }
+func newRoster() *roster {
+	return &roster{services: map[string]*serviceConfig{}, over: map[string]bool{}}
+}
 
 func (r *roster) add(s *serviceConfig) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.services[s.Name] = s
+}
+
+// end notes that a service's collectors have seen all that they were to see.
+func (r *roster) end(name string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.over[name] = true
+}
+
+func (r *roster) ended(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.over[name]
 }
 
 func (r *roster) service(name string) (*serviceConfig, bool) {

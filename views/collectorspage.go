@@ -17,6 +17,7 @@ type CollectorStatus struct {
 	Lines, SetAside       int64
 	PartialObjects        int64
 	LastEvidence          time.Time
+	Ended                 bool           // it has seen all that it was to see
 	Holes                 []analysis.Run // failed runs, newest first
 	SetAsideLines         []SetAsideLine
 }
@@ -85,6 +86,8 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 		LastRun: dateClock(c.LastRun, zone), Evidence: dateClock(c.LastEvidence, zone), Lag: Missing}
 	view.Lag, view.LagTitle = lag(c.LastEvidence, now)
 	switch {
+	case c.Ended && !c.LastErrorAt.After(c.LastSuccess):
+		view.State, view.Icon, view.Lag, view.LagTitle = "ended", "■", Missing, "it has seen all that it was to see"
 	case c.LastRun.IsZero():
 		view.Class, view.Icon, view.State = "warn", "…", "has not run yet"
 	case c.LastErrorAt.After(c.LastSuccess):

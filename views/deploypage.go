@@ -56,6 +56,7 @@ type DeployPage struct {
 type VerdictPanel struct {
 	Tone, Icon string
 	Heading    string
+	About      string // the claim that it is the verdict on
 	Badge      string // says that it is not final
 	Sentence   string
 	Conditions []string
@@ -184,6 +185,7 @@ const (
 func verdictPanel(r *analysis.Report) VerdictPanel {
 	panel := VerdictPanel{Heading: word(verdictWords, r.Verdict.State), Sentence: tied(r.Verdict.Sentence)}
 	panel.Tone, panel.Icon = tone(r.Verdict.State)
+	panel.About = strings.TrimSuffix(verdictClaim(r).Text, ".")
 	switch r.Window.State {
 	case analysis.WindowOpen:
 		panel.Badge = "so far · window open"
@@ -264,7 +266,11 @@ func facts(r *analysis.Report, zone *time.Location) []Fact {
 		add(Fact{Label: "Part judged here", Stamp: &partFrom, To: &partTo})
 		from, to = clock(whole.From.Time, zone), clock(whole.To.Time, zone)
 	}
-	add(Fact{Label: "Window", Stamp: &from, To: &to, Note: note})
+	window := Fact{Label: "Window", Stamp: &from, To: &to, Note: note}
+	if r.Window.State == analysis.WindowOpen { // its end is only the latest that it may have
+		window.To, window.Text, window.Note = nil, " – ", "("+note+")"
+	}
+	add(window)
 	if n := len(r.Provenance.Changes); n > 0 {
 		add(Fact{Label: "Late evidence changed", Text: list(r.Provenance.Changes[:min(n, maxChanges)]), Note: moreChanges(n)})
 	}
@@ -521,29 +527,27 @@ func findingViews(r *analysis.Report, zone *time.Location) []FindingView {
 	return views
 }
 
+// ruleGroups lists the rules by their state, and counts them beside the findings, of
+// which one rule may make several. Rules that cannot be evaluated by anything that
+// this version reads stand apart: no other configuration would change that.
 func ruleGroups(r *analysis.Report) (string, []RuleGroup) {
-	groups := []RuleGroup{{State: analysis.RuleFired, Icon: "▲"}, {State: analysis.RuleClear, Icon: "✓"}, {State: analysis.RuleNotEvaluable, Icon: "–"}}
+	groups := []RuleGroup{{State: "fired", Icon: "▲"}, {State: "clear", Icon: "✓"}, {State: "not evaluable", Icon: "–"}, {State: "not in this version", Icon: "·"}}
 	for _, rule := range r.Rules {
-		for i := range groups {
-			if groups[i].State == rule.State {
-				view := RuleView{Code: rule.Code}
-				if rule.Why != "" {
-					view.Why = word(whyWords, rule.Why)
-				}
-				groups[i].Rules = append(groups[i].Rules, view)
-			}
+		group := slices.Index([]string{analysis.RuleFired, analysis.RuleClear, analysis.RuleNotEvaluable}, rule.State)
+		if group < 0 {
+			continue
 		}
-	}
-	var texts []string
-	kept := groups[:0]
-	for _, group := range groups {
-		group.State = spoken(group.State)
-		texts = append(texts, Count(len(group.Rules))+" "+group.State)
-		if len(group.Rules) > 0 {
-			kept = append(kept, group)
+		if rule.Why == "not_built" || rule.Why == "needs_application_signals" {
+			group = 3
 		}
+		view := RuleView{Code: rule.Code}
+		if rule.Why != "" {
+			view.Why = word(whyWords, rule.Why)
+		}
+		groups[group].Rules = append(groups[group].Rules, view)
 	}
-	return strings.Join(texts, " · "), kept
+	counts := plural(len(r.Findings), "finding", "findings") + " · " + plural(len(groups[1].Rules), "rule", "rules") + " clear · " + Count(len(groups[2].Rules)) + " not evaluable"
+	return counts, slices.DeleteFunc(groups, func(g RuleGroup) bool { return len(g.Rules) == 0 })
 }
 
 func provenance(r *analysis.Report, zone *time.Location) []Fact {

@@ -135,6 +135,16 @@ func byTarget(counts map[string]int, names []string) Cell {
 	return Cell{Text: strings.Join(parts, " · "), Class: "n"}
 }
 
+// negative is [bounded], but for a value below zero, which means that things came in
+// the other order: that is said in words, with the length in place of %s.
+func negative(b *analysis.Bounded, words string) Cell {
+	cell := bounded(b)
+	if b == nil || b.Value >= 0 {
+		return cell
+	}
+	return Cell{Text: fmt.Sprintf(words, Seconds(-b.Value)), Class: "n", Title: strings.TrimSuffix(cell.Text+"; "+cell.Title, "; ")}
+}
+
 // bounded prints a value with the side on which the true one lies.
 func bounded(b *analysis.Bounded) Cell {
 	if b == nil {
@@ -232,14 +242,20 @@ func targetTable(r *analysis.Report) Table {
 		}
 		return right(before + " → " + after)
 	})
-	add("drain mark → last served", "how long the load balancer took to stop sending", eject, func(t *analysis.TargetReport) Cell { return bounded(t.Eject) })
+	add("drain mark → last served", "how long the load balancer took to stop sending", eject, func(t *analysis.TargetReport) Cell {
+		return negative(t.Eject, "served last %s before its mark")
+	})
 	add("mark or stop → ejected, by its checks", "until the last node of the load balancer had ejected it, by its own log", eject,
 		func(t *analysis.TargetReport) Cell { return checkedCell(t.Checks, false) })
-	add("last served → stop", "", none, func(t *analysis.TargetReport) Cell { return bounded(t.LastServedToRestart) })
+	add("last served → stop", "", none, func(t *analysis.TargetReport) Cell {
+		return negative(t.LastServedToRestart, "served until %s after the stop")
+	})
 	add("kill → restart", "", none, func(t *analysis.TargetReport) Cell { return bounded(t.KillToRestart) })
 	add("stop → ready", "boot", none, func(t *analysis.TargetReport) Cell { return bounded(t.Boot) })
 	add("stop → first request", "", none, func(t *analysis.TargetReport) Cell { return bounded(t.RestartToFirstRequest) })
-	add("ready → first request", "", back, func(t *analysis.TargetReport) Cell { return bounded(t.ReadyToFirstRequest) })
+	add("ready → first request", "", back, func(t *analysis.TargetReport) Cell {
+		return negative(t.ReadyToFirstRequest, "served %s before it said so")
+	})
 	add("ready → healthy, by its checks", "until the last node of the load balancer had taken it in again, by its own log", back,
 		func(t *analysis.TargetReport) Cell { return checkedCell(t.Checks, true) })
 	add("reported → first served", "negative: it served before success was reported", none, func(t *analysis.TargetReport) Cell {
@@ -258,7 +274,7 @@ func targetTable(r *analysis.Report) Table {
 	})
 	add("state lag, down", "how far the displayed state trailed the last request served", none, func(t *analysis.TargetReport) Cell { return between(t.StateLagDown) })
 	add("state lag, up", "how far the displayed state trailed the first request served", none, func(t *analysis.TargetReport) Cell { return between(t.StateLagUp) })
-	add("ejected before its stop", "", none, func(t *analysis.TargetReport) Cell {
+	add("taken out by the load balancer", "before it stopped, or while it was down", none, func(t *analysis.TargetReport) Cell {
 		if t.Ejected == "" {
 			return unmeasured()
 		}
@@ -275,11 +291,16 @@ func targetTable(r *analysis.Report) Table {
 		}
 		return cell
 	})
-	add("recommended drain wait", "prediction or own history, with a margin", none, func(t *analysis.TargetReport) Cell {
+	add("recommended drain wait", "twice what the health-check settings predict at most: a margin as large as the prediction", none, func(t *analysis.TargetReport) Cell {
 		if t.RecommendedDrainWait == nil {
 			return unmeasured()
 		}
-		return right("≥ " + Seconds(*t.RecommendedDrainWait))
+		cell := right("≥ " + Seconds(*t.RecommendedDrainWait))
+		if t.Predicted != nil {
+			cell.Title = "twice " + Seconds(t.Predicted.Eject.To) + ", the longest that the health-check settings predict for an ejection, since ejections have been measured to take twice that; " +
+				"findings name the prediction itself, below which no wait can do"
+		}
+		return cell
 	})
 	return table
 }

@@ -40,7 +40,7 @@ func (p *DeployPage) linkPhases(r *analysis.Report) {
 	if p.path == "" {
 		return
 	}
-	p.Timeline.Zoom = zoomOf(p.path, r.Window.From.Time, r.Window.To.Time)
+	p.Timeline.Zoom = zoomOf(p.path, p.Timeline.from, p.Timeline.to)
 	if len(r.Phases) < 2 {
 		return
 	}

@@ -1,6 +1,7 @@
 package views
 
 import (
+	"strings"
 	"time"
 )
 
@@ -37,8 +38,8 @@ type ReadingPage struct {
 	Service   string
 	From, To  Stamp
 	Stages    []StageView
-	State     string // reading, done, failed
-	Problem   string
+	State     string   // reading, done, failed
+	Problems  []string // what could not be read, one after another
 	Results   []ResultLink
 	Goto      string // where to go on by itself, once done
 	StreamURL string
@@ -76,10 +77,13 @@ type Reading struct {
 func NewReadingPage(reading Reading, zone *time.Location) ReadingPage {
 	page := ReadingPage{Service: reading.Service, From: dateClock(reading.From, zone), To: dateClock(reading.To, zone),
 		State: "reading", StreamURL: "/retrospectives/" + reading.ID + "/stream"}
-	for _, stage := range reading.Stages {
-		view := StageView{Name: stage.Name, Done: stage.Done, Total: stage.Total, Text: Count(stage.Done)}
+	for i, stage := range reading.Stages {
+		view := StageView{Name: stage.Name, Done: stage.Done, Total: stage.Total, Text: "read"}
+		if !reading.Finished && i == len(reading.Stages)-1 {
+			view.Text = "being read"
+		}
 		if stage.Total > 0 {
-			view.Text = Count(stage.Done) + " of " + Count(stage.Total)
+			view.Text = Count(stage.Done) + " of " + plural(stage.Total, "object", "objects")
 			view.Percent = coordinate(min(float64(stage.Done)/float64(stage.Total)*100, 100))
 		}
 		page.Stages = append(page.Stages, view)
@@ -87,9 +91,9 @@ func NewReadingPage(reading Reading, zone *time.Location) ReadingPage {
 	if !reading.Finished {
 		return page
 	}
-	page.State, page.Problem, page.StreamURL = "done", reading.Problem, ""
-	if page.Problem != "" {
-		page.State = "failed"
+	page.State, page.StreamURL = "done", ""
+	if reading.Problem != "" {
+		page.State, page.Problems = "failed", strings.Split(reading.Problem, "\n")
 	}
 	for _, id := range reading.Deploys {
 		page.Results = append(page.Results, ResultLink{Text: "Deploy " + id, URL: DeployURL(id)})
@@ -97,7 +101,7 @@ func NewReadingPage(reading Reading, zone *time.Location) ReadingPage {
 	if len(page.Results) == 0 && reading.SpanURL != "" {
 		page.Results = []ResultLink{{Text: "The span, without a deploy", URL: reading.SpanURL}}
 	}
-	if page.Problem == "" && len(page.Results) == 1 {
+	if len(page.Problems) == 0 && len(page.Results) == 1 {
 		page.Goto = page.Results[0].URL
 	}
 	return page

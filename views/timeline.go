@@ -29,6 +29,9 @@ type Timeline struct {
 	Bands               []Bar // blind spots again, faint, over the whole plot
 	Rate                RateChart
 	Reported            *Flag
+	Now                 *Flag  // up to where a window that is open has been seen; nil otherwise
+	Start               string // where the deploy starts, as a share of the width; empty where it does not
+	from, to            time.Time
 }
 
 // Bar is a rectangle; Title is its tooltip.
@@ -42,7 +45,7 @@ type Bar struct {
 }
 
 // Tick is a moment on the axis.
-type Tick struct{ X, Label, Title string }
+type Tick struct{ X, Label, Title, Anchor string }
 
 // TargetLanes are the three facts of one target: what the load balancer says, when
 // it served, and what its application did.
@@ -112,11 +115,13 @@ const (
 	maxLanes     = 12 // targets drawn
 	laneHeight   = 14
 	laneStep     = 20
+	axisDigit    = 7 // at most, of a label of 11 px
 )
 
 // scale places moments on the x axis and into columns of equal length.
 type scale struct {
-	from, to time.Time     // the window
+	from, to time.Time     // the picture
+	seen     time.Time     // nothing is known of the time after it
 	first    time.Time     // where the first column begins
 	step     time.Duration // of one column
 	columns  int
@@ -126,7 +131,7 @@ type scale struct {
 // newScale has the finest columns that the picture can show.
 func newScale(from, to time.Time, zone *time.Location) scale {
 	step := max((to.Sub(from)+maxColumns-1)/maxColumns, time.Millisecond)
-	return scale{from: from, to: to, first: from, step: step, columns: max(int((to.Sub(from)+step-1)/step), 1), zone: zone}
+	return scale{from: from, to: to, seen: to, first: from, step: step, columns: max(int((to.Sub(from)+step-1)/step), 1), zone: zone}
 }
 
 // wholeSeconds has columns of whole seconds, so that what is counted by the second
@@ -171,9 +176,14 @@ func (s scale) columnSeconds(i int) float64 {
 	return max(math.Ceil(s.columnStart(i+1).Sub(s.columnStart(i)).Seconds()), 1)
 }
 
-// bar draws [from, to), at least a pixel and a half wide so that nothing vanishes.
+// bar draws [from, to) as far as it has been seen, at least a pixel and a half wide so
+// that nothing vanishes.
 func (s scale) bar(from, to time.Time, class, title string) Bar {
 	x := s.x(from)
+	if s.seen.Before(s.to) && !from.Before(s.seen) {
+		return Bar{X: coordinate(s.x(s.seen)), W: "0", Class: class, Title: title, LabelX: coordinate(s.x(s.seen))}
+	}
+	to = earlier(to, s.seen)
 	w := max(s.x(to)-x, 1.5)
 	return Bar{X: coordinate(x), W: coordinate(min(w, plotLeft+plotWidth-min(x, plotLeft+plotWidth-1.5))), Class: class, Title: title, LabelX: coordinate(x + w/2)}
 }
@@ -197,8 +207,16 @@ func newTimeline(obs *analysis.Observations, r *analysis.Report, zone *time.Loca
 	if from.IsZero() || !to.After(from) {
 		from, to = obs.From, obs.To
 	}
+	now := obs.At
+	open := r.Window.State == analysis.WindowOpen && now.After(from) && now.Before(to)
+	if open { // what is to come would be most of the picture, and empty
+		to = earlier(to, now.Add(ahead(now.Sub(from))))
+	}
 	s := newScale(from, to, zone)
-	t := Timeline{Width: timelineWide, Left: plotLeft, Right: plotLeft + plotWidth}
+	t := Timeline{Width: timelineWide, Left: plotLeft, Right: plotLeft + plotWidth, from: from, to: to}
+	if open {
+		s.seen = now
+	}
 	t.phases(s, r)
 	y := 54
 	t.targets(s, obs, r, &y)
@@ -212,9 +230,19 @@ func newTimeline(obs *analysis.Observations, r *analysis.Report, zone *time.Loca
 		flag := s.flag(reported, reportedAs(r), "rep", 0, t.Bottom)
 		t.Reported = &flag
 	}
+	if open {
+		flag := s.flag(now, "now", "now", 40, t.Bottom)
+		t.Now = &flag
+	}
+	if started := r.Deploy.StartedAt.Time; s.holds(started) && started.After(from) {
+		t.Start = coordinate(max(s.x(started)-plotLeft, 0)/timelineWide*100) + "%"
+	}
 	t.Label = fmt.Sprintf("Timeline from %s to %s: %d phases, %d targets", from.In(zone).Format("15:04:05"), to.In(zone).Format("15:04:05"), len(t.Phases), len(t.Targets))
 	return t
 }
+
+// ahead is how much time to come the picture of an open window has room for.
+func ahead(passed time.Duration) time.Duration { return max(passed/20, time.Second) }
 
 // flag marks a moment, with its label on the side that has room.
 func (s scale) flag(t time.Time, label, class string, y1, y2 int) Flag {
@@ -231,6 +259,9 @@ func (t *Timeline) phases(s scale, r *analysis.Report) {
 	for i := range r.Phases {
 		phase := &r.Phases[i]
 		title := phase.Name + ", " + s.span(phase.From.Time, phase.To.Time) + ", " + seconds(phase.From.Time, phase.To.Time)
+		if s.seen.Before(phase.To.Time) && s.seen.Before(s.to) {
+			title = phase.Name + ", since " + phase.From.In(s.zone).Format("15:04:05")
+		}
 		if phase.Inferred {
 			title += ", inferred"
 		}
@@ -324,7 +355,7 @@ func stateBars(s scale, obs *analysis.Observations, target *analysis.TargetRepor
 		until := first.At
 		for ; i < len(samples) && samples[i].State == first.State && samples[i].Reason == first.Reason; i++ {
 			until = samples[i].At
-			next := s.to
+			next := s.seen
 			if i+1 < len(samples) {
 				next = samples[i+1].At
 			}
@@ -333,7 +364,7 @@ func stateBars(s scale, obs *analysis.Observations, target *analysis.TargetRepor
 				if i+1 < len(samples) {
 					i++
 				} else {
-					until = earlier(s.to, until.Add(every[first.Source]))
+					until = earlier(s.seen, until.Add(every[first.Source]))
 					i++
 				}
 				break
@@ -469,7 +500,7 @@ func appBars(s scale, r *analysis.Report, target string) []Bar {
 		class, why = next, what
 	}
 	for _, step := range r.Steps {
-		if step.Target == nil || *step.Target != target || step.Ignored || !step.At.Before(s.to) {
+		if step.Target == nil || *step.Target != target || step.Ignored || !step.At.Before(s.seen) {
 			continue
 		}
 		switch step.Kind {
@@ -483,8 +514,8 @@ func appBars(s scale, r *analysis.Report, target string) []Bar {
 			change("app", step.At.Time, "")
 		}
 	}
-	if s.to.After(from) {
-		bar := appBar(s, class, from, s.to)
+	if s.seen.After(from) {
+		bar := appBar(s, class, from, s.seen)
 		if why != "" && len(bars) == 0 {
 			bar.Title = why
 		}
@@ -522,7 +553,11 @@ func (t *Timeline) ticks(s scale) {
 		if at.Before(s.from) {
 			continue
 		}
-		t.Ticks = append(t.Ticks, Tick{X: coordinate(s.x(at)), Label: at.In(s.zone).Format(layout), Title: at.UTC().Format(utcLayout)})
+		tick := Tick{X: coordinate(s.x(at)), Label: at.In(s.zone).Format(layout), Title: at.UTC().Format(utcLayout), Anchor: "middle"}
+		if s.x(at)+axisDigit*float64(len(layout))/2 > timelineWide {
+			tick.Anchor = "end"
+		}
+		t.Ticks = append(t.Ticks, tick)
 	}
 }
 

@@ -193,9 +193,10 @@ func (t *Timeline) blind(s scale, r *analysis.Report, y *int) {
 		lane := BlindLane{Label: source.Source, Y: *y - 6, TextY: *y + 4}
 		for _, hole := range source.Blind {
 			from, to := hole.From.Time, hole.To.Time
-			if !to.After(s.from) || !from.Before(s.to) {
+			if !to.After(s.from) || !from.Before(s.seen) {
 				continue
 			}
+			to = earlier(to, s.seen)
 			total += to.Sub(from).Seconds()
 			text := word(blindWords, hole.Reason) + " " + seconds(from, to)
 			bar := s.bar(from, to, "blind", source.Source+": "+text+", "+s.span(from, to))

@@ -38,10 +38,10 @@ func tone(state analysis.VerdictState) (class, icon string) {
 }
 
 var claimWords = map[string]struct{ short, text string }{
-	"no-user-failure-caused":  {"no user failure caused", "No user request failed because of the deploy."},
-	"no-user-failure":         {"no user failure", "No user request failed during the deploy."},
-	"no-probe-failure-caused": {"no probe failure caused", "No probe request failed because of the deploy."},
-	"no-probe-failure":        {"no probe failure", "No probe request failed during the deploy."},
+	"no-user-failure-caused":  {"users unharmed", "No user request failed because of the deploy."},
+	"no-user-failure":         {"all users served", "No user request failed during the deploy."},
+	"no-probe-failure-caused": {"probes unharmed", "No probe request failed because of the deploy."},
+	"no-probe-failure":        {"all probes served", "No probe request failed during the deploy."},
 	"always-one-target":       {"always one target", "At least one target was in rotation at every moment."},
 	"ejected-before-stop":     {"ejected before stop", "Every target was out of rotation before it was stopped."},
 }

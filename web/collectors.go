@@ -36,7 +36,11 @@ func (s *Server) collectorsPage(ctx context.Context) (views.CollectorsPage, erro
 	if err != nil {
 		return views.CollectorsPage{}, err
 	}
-	return views.NewCollectorsPage(collectorViews(statuses), s.cfg.Now(), s.cfg.Zone), nil
+	rows := collectorViews(statuses)
+	for i := range rows {
+		rows[i].Ended = s.cfg.Ended != nil && s.cfg.Ended(rows[i].Service)
+	}
+	return views.NewCollectorsPage(rows, s.cfg.Now(), s.cfg.Zone), nil
 }
 
 func collectorViews(statuses []store.CollectorStatus) []views.CollectorStatus {

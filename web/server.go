@@ -38,6 +38,9 @@ type Config struct {
 	// how far it is. Nil: there are no retrospectives.
 	Collect func(ctx context.Context, service string, from, to time.Time, progress func(stage string, done, total int)) error
 	Judge   func(analysis.Observations) analysis.Report
+	// Ended says whether the sources of a service have nothing more to read, so that
+	// their age is no fault. Nil: none has ended.
+	Ended func(service string) bool
 	// Bundle writes a deploy's evidence bundle. Nil: there are none.
 	Bundle func(ctx context.Context, deploy string, w io.Writer) error
 	Log    *slog.Logger
