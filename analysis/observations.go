@@ -1,6 +1,9 @@
 package analysis
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
 // Observations are everything that the judge may use for one window. Times are by
 // the clock of whoever observed them and are never shifted.
@@ -264,11 +267,17 @@ type SetAsideLine struct {
 type AppBatch struct {
 	Run
 	File     string // the file (or stream) that was read
+	Before   []byte // where this read began: the position stored before it; nil where there was none
 	Position []byte // where the next read goes on; opaque to the store
 	Handled  []HandledRequest
 	Steps    []Step
 	Counts   []RuleCount
 }
+
+// ErrMoved is why a batch is not stored that began elsewhere than where the log had
+// been read to: another reader was there meanwhile. It is to be read again from the
+// position that is stored now.
+var ErrMoved = errors.New("the log was read further by another reader")
 
 // RuleCount says how many lines a log rule was tried on, and how many it matched,
 // in one second, by the lines' own times. Seconds, so that a window's counts do not

@@ -12,7 +12,8 @@ import (
 
 // AddAppBatch stores what one read of an application log brought, the position
 // after it, and the run, all or nothing. A batch that ends where the log had been
-// read to already adds no counts: it is the same one again.
+// read to already adds no counts: it is the same one again. One that began elsewhere
+// than where the log had been read to is [analysis.ErrMoved].
 func (db *DB) AddAppBatch(ctx context.Context, service string, b analysis.AppBatch) error {
 	err := db.write(ctx, service, func(t *tx) error { return t.addAppBatch(b) })
 	if err != nil {
@@ -26,7 +27,7 @@ func (t *tx) addAppBatch(b analysis.AppBatch) error {
 	if err != nil {
 		return err
 	}
-	moved, err := t.move(id, b.File, b.Position)
+	moved, err := t.move(id, b.File, b.Before, b.Position)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (t *tx) addAppBatch(b analysis.AppBatch) error {
 
 // move stores a position and reports whether it differs from the one before. No
 // position at all counts as moved.
-func (t *tx) move(collector int64, file string, position []byte) (moved bool, err error) {
+func (t *tx) move(collector int64, file string, began, position []byte) (moved bool, err error) {
 	if position == nil {
 		return true, nil
 	}
@@ -68,6 +69,9 @@ func (t *tx) move(collector int64, file string, position []byte) (moved bool, er
 		return false, err
 	case bytes.Equal(before, position):
 		return false, nil
+	}
+	if !bytes.Equal(before, began) {
+		return false, analysis.ErrMoved
 	}
 	_, err = t.exec(`INSERT INTO position (collector_id, file, position) VALUES (?, ?, ?)
 		ON CONFLICT (collector_id, file) DO UPDATE SET position = excluded.position`, collector, file, position)

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -206,8 +207,17 @@ func TestPositionAndRowsAreOneTransaction(t *testing.T) {
 
 func TestCountsAddUp(t *testing.T) {
 	db, ctx := open(t)
-	for _, position := range []string{"p1", "p2", "p2", "p3"} { // the second p2 is the same batch again
-		must(t, db.AddAppBatch(ctx, "orders-api", appBatch(position)))
+	for _, positions := range [][2]string{{"", "p1"}, {"p1", "p2"}, {"p1", "p2"}, {"p2", "p3"}} { // the second p2 is the same batch again
+		b := appBatch(positions[1])
+		b.Before = []byte(positions[0])
+		must(t, db.AddAppBatch(ctx, "orders-api", b))
+	}
+	for _, before := range []string{"", "p2"} { // another reader began there and was late
+		b := appBatch("p4")
+		b.Before = []byte(before)
+		if err := db.AddAppBatch(ctx, "orders-api", b); !errors.Is(err, analysis.ErrMoved) {
+			t.Errorf("a batch from %q: %v, want that the log was moved on", before, err)
+		}
 	}
 	o, err := db.ObservationsBetween(ctx, "orders-api", at(-5), at(40), "")
 	must(t, err)

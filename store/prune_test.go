@@ -23,6 +23,8 @@ func TestPruneKeepsWindows(t *testing.T) {
 		p := probe(int(from), at(from))
 		must(t, db.AddProbes(ctx, "orders-api", run("store", at(from-1), at(from)), []analysis.ProbeRequest{p}))
 		b := appBatch(fmt.Sprint(from))
+		b.Before, err = db.Position(ctx, "orders-api", b.Source, b.File)
+		must(t, err)
 		b.From, b.To, b.At = at(from), at(from), at(from)
 		b.Handled[0].At, b.Counts[0].Second = at(from), at(from)
 		b.Steps = []analysis.Step{{Kind: analysis.StepAppReady, At: at(from), Source: "app"}}

@@ -21,7 +21,8 @@ import (
 const KindFile = "file"
 
 // Sink keeps what was read. AddAppBatch stores rows and position in one
-// transaction, so that no line is counted twice or lost.
+// transaction, so that no line is counted twice or lost; it refuses a batch that
+// began elsewhere than where the file had been read to, with [analysis.ErrMoved].
 type Sink interface {
 	AddAppBatch(ctx context.Context, service string, b analysis.AppBatch) error
 	Position(ctx context.Context, service, source, file string) ([]byte, error)

@@ -31,6 +31,7 @@ const calm = 10 * time.Second
 type file struct {
 	position position
 	known    bool     // a position was stored for the path
+	stored   []byte   // that position
 	handle   *os.File // what the path led to at the last look; it stays readable if renamed or removed
 }
 
@@ -49,7 +50,7 @@ func (r *Reader) load(ctx context.Context, paths []string) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		r.files[path] = &file{position: p, known: len(stored) > 0}
+		r.files[path] = &file{position: p, known: len(stored) > 0, stored: stored}
 	}
 	return nil
 }
@@ -248,9 +249,10 @@ func (r *Reader) add(ctx context.Context, p *pass, path string, f *file, opened 
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	next := *at
-	return p.add(ctx, analysis.AppBatch{
-		File: path, Position: next.encode(), Handled: b.handled, Steps: b.steps, Counts: r.counts(b),
-	}, func() { f.position, f.known = next, true })
+	encoded := next.encode()
+	return p.add(ctx, f, analysis.AppBatch{
+		File: path, Position: encoded, Handled: b.handled, Steps: b.steps, Counts: r.counts(b),
+	}, func() { f.position, f.known, f.stored = next, true, encoded })
 }
 
 func trim(line []byte) []byte {

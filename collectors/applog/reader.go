@@ -69,7 +69,35 @@ func (r *Reader) look(ctx context.Context, last bool) {
 // pass reads every file once. A run is stored when there is something new, when the
 // kind of failure changed, when always is set, and otherwise every [idle]; stored
 // says whether it was. whole allows for files that nobody writes to any more.
+//
+// Where another reader of the same log was there meanwhile, everything that is not
+// stored yet is read again from where that one ended.
 func (r *Reader) pass(ctx context.Context, from, to time.Time, always, whole bool) (stored bool, err error) {
+	for range passes {
+		stored, err = r.onePass(ctx, from, to, always, whole)
+		if !errors.Is(err, analysis.ErrMoved) {
+			return stored, err
+		}
+		r.forget()
+	}
+	return stored, err
+}
+
+// passes bounds how often one pass begins again.
+const passes = 5
+
+// forget makes the next pass begin where the store says that each file was read to.
+// Files that were renamed are found again by their numbers.
+func (r *Reader) forget() {
+	for _, f := range r.files {
+		if f.handle != nil {
+			_ = f.handle.Close() // it was only read
+		}
+	}
+	clear(r.files)
+}
+
+func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole bool) (stored bool, err error) {
 	p := &pass{reader: r, run: analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to}}
 	paths, err := follow.Paths(r.pattern)
 	if err == nil {
@@ -80,8 +108,12 @@ func (r *Reader) pass(ctx context.Context, from, to time.Time, always, whole boo
 		failures = append(failures, err)
 	}
 	for _, path := range paths {
-		if err := r.read(ctx, p, path, from, whole); err != nil {
+		err := r.read(ctx, p, path, from, whole)
+		if err != nil {
 			failures = append(failures, err)
+		}
+		if errors.Is(err, analysis.ErrMoved) {
+			return false, err
 		}
 		if ctx.Err() != nil {
 			return false, ctx.Err()
@@ -105,16 +137,17 @@ type pass struct {
 	run     analysis.Run
 	pending *analysis.AppBatch
 	after   func() // makes the pending batch count as read
+	file    *file  // that the pending batch is of
 	errs    []string
 	stored  int
 }
 
 // add stores the batch before and keeps this one until it is known to be the last.
-func (p *pass) add(ctx context.Context, b analysis.AppBatch, after func()) error {
+func (p *pass) add(ctx context.Context, f *file, b analysis.AppBatch, after func()) error {
 	if err := p.flush(ctx, p.run.From); err != nil {
 		return err
 	}
-	p.pending, p.after = &b, after
+	p.pending, p.after, p.file = &b, after, f
 	return nil
 }
 
@@ -124,7 +157,7 @@ func (p *pass) flush(ctx context.Context, to time.Time) error {
 	}
 	b := *p.pending
 	p.pending = nil
-	b.Run = p.run
+	b.Run, b.Before = p.run, p.file.stored
 	b.To = to
 	b.At = p.at()
 	b.Rows = len(b.Handled) + len(b.Steps)

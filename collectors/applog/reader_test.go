@@ -1,6 +1,7 @@
 package applog
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -47,6 +48,38 @@ func TestCollectAttributesRequests(t *testing.T) {
 	})
 	if run := sink.runs[len(sink.runs)-1]; run.Code != "" || run.From != from || run.To != to || run.Rows != 2 {
 		t.Errorf("run %+v", run)
+	}
+}
+
+// A retrospective reads a log that is followed live by another Reader: whoever comes
+// second begins again where the first one ended, and each line counts once.
+func TestTwoReadersOfOneLog(t *testing.T) {
+	path := write(t, "api-1.log", spring("06:25:01.000", "rid=r1-000001 status=200"))
+	sink := &sink{}
+	cfg := Config{URL: "file://" + path, Target: "api-1", LogMatch: answered}
+	live, past := open(t, cfg, sink), open(t, cfg, sink)
+	for i, r := range []*Reader{live, past, live, past, past, live} {
+		if i > 0 {
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fmt.Fprintln(f, spring("06:25:02.000", fmt.Sprintf("rid=r1-%06d status=200", i+1)))
+			if err := f.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Collect(t.Context(), from, to); err != nil {
+			t.Fatal(err)
+		}
+		if got := sink.totals()[RuleAnswered]; got != [2]int{i + 1, i + 1} || len(sink.handled) != i+1 {
+			t.Fatalf("after %d lines: counted %v, %d handled", i+1, got, len(sink.handled))
+		}
+	}
+	for _, run := range sink.runs {
+		if run.Code != "" {
+			t.Errorf("run %+v", run)
+		}
 	}
 }
 
@@ -472,13 +505,19 @@ func (s *sink) AddAppBatch(_ context.Context, _ string, b analysis.AppBatch) err
 		s.fail--
 		return fmt.Errorf("disk full")
 	}
+	if s.positions == nil {
+		s.positions = map[string][]byte{}
+	}
+	switch before := s.positions[b.File]; {
+	case bytes.Equal(before, b.Position):
+		b.Counts = nil
+	case !bytes.Equal(before, b.Before):
+		return fmt.Errorf("disk: %w", analysis.ErrMoved)
+	}
 	s.handled = append(s.handled, b.Handled...)
 	s.steps = append(s.steps, b.Steps...)
 	s.counts = append(s.counts, b.Counts...)
 	s.runs = append(s.runs, b.Run)
-	if s.positions == nil {
-		s.positions = map[string][]byte{}
-	}
 	s.positions[b.File] = b.Position
 	return nil
 }
