@@ -147,7 +147,14 @@ func (c *console) watch(ctx context.Context, s *serviceConfig) (*watch, error) {
 		return nil, fmt.Errorf("store service %s: %w", s.Name, err)
 	}
 	c.roster.add(s)
-	return newWatch(ctx, s, c.db, c.log)
+	w, err := newWatch(ctx, s, c.db, c.log)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.db.Expect(ctx, s.Name, w.sources()); err != nil {
+		return nil, fmt.Errorf("store sources of %s: %w", s.Name, err)
+	}
+	return w, nil
 }
 
 // collect reads a span of the past for a retrospective, with collectors of its own.

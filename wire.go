@@ -16,6 +16,7 @@ import (
 // it is only started, or asked for a span of the past.
 type collector struct {
 	source string
+	kind   string // as its runs say it; empty where only they do
 	// tellsDeploys marks a source that says which deploys there are.
 	tellsDeploys bool
 	// run observes until ctx ends.
@@ -53,6 +54,15 @@ func newWatch(ctx context.Context, s *serviceConfig, db *store.DB, log *slog.Log
 		}
 	}
 	return w, nil
+}
+
+// sources are the names and kinds of what is collected.
+func (w *watch) sources() []store.Source {
+	sources := make([]store.Source, len(w.collectors))
+	for i, c := range w.collectors {
+		sources[i] = store.Source{Name: c.source, Kind: c.kind}
+	}
+	return sources
 }
 
 // Waits between two attempts of a collector that ended with an error.

@@ -23,7 +23,7 @@ func (w *watch) addSteps(s *serviceConfig, names *analysis.Classifier, db *store
 		if err != nil {
 			return err
 		}
-		w.collectors = append(w.collectors, collector{source: cfg.Source, tellsDeploys: true, run: reader.Run, collect: quietly(reader.Collect)})
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: "file", tellsDeploys: true, run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }
@@ -35,7 +35,7 @@ func (w *watch) addAppLogs(s *serviceConfig, names *analysis.Classifier, db *sto
 		if err != nil {
 			return err
 		}
-		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: quietly(reader.Collect)})
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: cfg.Kind, run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (w *watch) addStates(ctx context.Context, s *serviceConfig, names *analysis
 		if err != nil {
 			return err
 		}
-		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: quietly(reader.Collect)})
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: cfg.Kind, run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }
@@ -59,7 +59,7 @@ func (w *watch) addProbes(s *serviceConfig, names *analysis.Classifier, db *stor
 		if err != nil {
 			return err
 		}
-		w.collectors = append(w.collectors, collector{source: cfg.Source, run: prober.Run})
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: probe.Kind, run: prober.Run})
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (w *watch) addRecords(s *serviceConfig, names *analysis.Classifier, db *sto
 		if err != nil {
 			return err
 		}
-		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: quietly(reader.Collect)})
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: probe.KindFile, run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }
@@ -79,6 +79,15 @@ func (w *watch) addRecords(s *serviceConfig, names *analysis.Classifier, db *sto
 func (w *watch) addAccessLogs(ctx context.Context, s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
 	for _, cfg := range s.accessLogs {
 		cfg.Now, cfg.Log = db.Now, w.log
+		now := db.Now()
+		since, err := db.CollectedUntil(ctx, s.Name, cfg.Source, now)
+		if err != nil {
+			return err
+		}
+		if longest := now.Add(-longestAbsence); !since.IsZero() && since.Before(longest) {
+			since = longest
+		}
+		cfg.Since = since
 		reader, err := accesslog.New(ctx, cfg, names, db)
 		if err != nil {
 			return err
@@ -86,7 +95,7 @@ func (w *watch) addAccessLogs(ctx context.Context, s *serviceConfig, names *anal
 		collect := func(ctx context.Context, from, to time.Time, progress func(done, total int)) error {
 			return reader.Collect(ctx, from, to, func(done, total int, _ int64) { progress(done, total) })
 		}
-		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: collect})
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: cfg.Kind, run: reader.Run, collect: collect})
 	}
 	return nil
 }
@@ -102,6 +111,10 @@ func (w *watch) addMetrics(ctx context.Context, s *serviceConfig, db *store.DB) 
 	}
 	return nil
 }
+
+// longestAbsence is how long a console may have been away for its access logs to be
+// read from where it left; what is older is read when somebody asks for it.
+const longestAbsence = 30 * 24 * time.Hour
 
 // quietly is a way to collect that has no progress to tell.
 func quietly(collect func(ctx context.Context, from, to time.Time) error) func(context.Context, time.Time, time.Time, func(int, int)) error {

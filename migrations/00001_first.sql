@@ -145,6 +145,7 @@ CREATE TABLE object (
     UNIQUE (collector_id, key)
 ) STRICT;
 CREATE INDEX object_by_time ON object (collector_id, low);
+CREATE INDEX object_unread ON object (collector_id) WHERE error <> '' AND partial = 0;
 CREATE INDEX object_open ON object (collector_id) WHERE to_at IS NULL;
 
 -- Cells of ten seconds of one object, packed (store/pack.go).

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,9 +13,11 @@ import (
 // CollectorStatus is how one source of evidence is doing. Times are zero where it
 // never happened; numbers are since the beginning.
 type CollectorStatus struct {
-	Service, Source, Kind           string
-	LastRun, LastSuccess            time.Time
-	LastError, LastCode             string // of the last failure, even where a success came after it
+	Service, Source, Kind string
+	LastRun, LastSuccess  time.Time
+	LastError, LastCode   string // of the last failure, even where a success came after it
+	// LastErrorAt is when it failed last. While a log object stays unread, that is its
+	// last run, whether that tried the object again or waited.
 	LastErrorAt                     time.Time
 	Rows                            int64 // as its runs reported them
 	Lines, SetAside, PartialObjects int64
@@ -31,7 +34,8 @@ const (
 	setAsideShown = 10
 )
 
-// Collectors returns every source that ran or brought something, by service and name.
+// Collectors returns every source that ran, brought something or is expected, by
+// service and name.
 func (db *DB) Collectors(ctx context.Context) (all []CollectorStatus, err error) {
 	err = db.view(ctx, func(s *sql.Tx) error {
 		all, err = readCollectorStatus(ctx, s)
@@ -62,6 +66,9 @@ func readCollectorStatus(ctx context.Context, s *sql.Tx) ([]CollectorStatus, err
 			run.Source = all[i].Source
 			return rows.Scan(&run.Kind, stamp{&run.From}, stamp{&run.To}, stamp{&run.At}, &run.Rows, &run.Code, &run.Error)
 		}, `SELECT kind, from_at, to_at, at, rows, code, error FROM run WHERE collector_id = ? AND code <> '' ORDER BY at DESC LIMIT ?`, id, holesShown)
+		if err == nil {
+			err = unread(ctx, s, id, &all[i])
+		}
 		if err == nil && all[i].SetAside > 0 {
 			all[i].LastSetAside, err = readSetAside(ctx, s, all[i].Service, all[i].Source, setAsideShown)
 		}
@@ -70,6 +77,57 @@ func readCollectorStatus(ctx context.Context, s *sql.Tx) ([]CollectorStatus, err
 		}
 	}
 	return all, nil
+}
+
+// unread makes a source that has an object which could not be read one that fails.
+func unread(ctx context.Context, s *sql.Tx, collector int64, c *CollectorStatus) error {
+	if c.LastErrorAt.After(c.LastSuccess) {
+		return nil // it says so itself
+	}
+	var key, why string
+	err := s.QueryRowContext(ctx, `SELECT key, error FROM object WHERE collector_id = ? AND error <> '' AND partial = 0 ORDER BY stored_at DESC, id DESC LIMIT 1`,
+		collector).Scan(&key, &why)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.LastError, c.LastErrorAt = fmt.Sprintf("%s is still not read: %s", key, why), c.LastSuccess.Add(time.Microsecond)
+	return nil
+}
+
+// Source is a configured source of evidence.
+type Source struct{ Name, Kind string }
+
+// Expect makes sources known that may not have run yet, so that one that never does
+// is seen.
+func (db *DB) Expect(ctx context.Context, service string, sources []Source) error {
+	err := db.write(ctx, service, func(t *tx) error {
+		for _, s := range sources {
+			if _, err := t.source(s.Name, s.Kind); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("expect sources: %w", err)
+	}
+	return nil
+}
+
+// CollectedUntil is the end of the span of a source's good run that ended last and
+// reaches no further than by; zero where there is none.
+func (db *DB) CollectedUntil(ctx context.Context, service, source string, by time.Time) (until time.Time, err error) {
+	err = db.view(ctx, func(s *sql.Tx) error {
+		return s.QueryRowContext(ctx, `SELECT max(r.to_at) FROM run r JOIN collector c ON c.id = r.collector_id JOIN service s ON s.id = c.service_id
+			WHERE s.name = ? AND c.source = ? AND r.code = '' AND r.to_at <= ?`, service, source, by.UnixMicro()).Scan(stamp{&until})
+	})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read runs of %s: %w", source, err)
+	}
+	return until, nil
 }
 
 // SetAsideRow is a line that was not understood, with the object it stood in.

@@ -11,17 +11,18 @@ const maxWait = 5 * time.Minute
 
 // Run makes a pass every Every, give or take a tenth, until ctx ends, and then
 // answers nil. Every pass lists again as far back as Lookback, so that objects that
-// came late are found wherever their keys sort. After a failure it waits twice as
+// came late are found wherever their keys sort; the first pass lists from what an
+// earlier process left ([Config.Since]). After a failure it waits twice as
 // long each time, up to five minutes.
 func (r *Reader) Run(ctx context.Context) error {
-	var listed time.Time // up to where the last good pass went
+	listed := r.cfg.Since // up to where the last good pass went
 	failures := 0
 	for {
 		now := r.cfg.Now()
 		from, newFrom := now.Add(-r.cfg.Lookback), now.Add(-r.cfg.Lookback)
 		if !listed.IsZero() {
 			newFrom = listed
-			from = earlier(from, listed)
+			from = earlier(from, listed.Add(-r.cfg.Settle)) // what belongs before may have come later
 		}
 		switch err := r.pass(ctx, from, now, newFrom, nil); {
 		case ctx.Err() != nil:

@@ -69,6 +69,35 @@ func TestRun(t *testing.T) {
 }
 
 // fakePlace counts listings, all of which fail or find nothing.
+// After an absence the first pass goes on from where an earlier process left, with
+// what may have come late for the time before.
+func TestRunAfterAnAbsence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, sink := time.Now(), &memory{}
+		left := start.Add(-9 * time.Hour)
+		r := &Reader{
+			cfg: Config{Source: "alb", Kind: "alb", Every: 30 * time.Second, Settle: 15 * time.Minute, Lookback: time.Hour, Slow: time.Second, Parallel: 1,
+				Since: left, Now: time.Now, Log: slog.New(slog.DiscardHandler)},
+			rules: benchRules(t), sink: sink, place: &fakePlace{}, retries: map[string]retry{}, read: map[string]string{},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		time.Sleep(5 * time.Minute)
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		runs := sink.allRuns()
+		if !runs[0].From.Equal(left.Add(-15*time.Minute)) || !runs[0].To.Equal(start) {
+			t.Errorf("first run %+v, want one from %v", runs[0], left.Add(-15*time.Minute))
+		}
+		if last := sink.lastRun(); last.To.Sub(last.From) != time.Hour {
+			t.Errorf("later run %+v, want one of an hour", last)
+		}
+	})
+}
+
 type fakePlace struct {
 	mu    sync.Mutex
 	calls int

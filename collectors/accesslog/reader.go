@@ -48,6 +48,7 @@ type Config struct {
 	Every    time.Duration // between two passes of Run; 30 s where 0, of files that are followed 5 s
 	Settle   time.Duration // how late objects may come; 15 min where 0
 	Lookback time.Duration // how far back Run lists; Settle and an hour where 0
+	Since    time.Time     // until when an earlier process collected: Run goes on from there, however long ago; zero: none did
 	Slow     time.Duration // requests that took at least this long are kept one by one; 1 s where 0
 	Parallel int           // objects read at once; as many as there are processors where 0
 

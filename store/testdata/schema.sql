@@ -143,6 +143,7 @@ CREATE TABLE object (
 ) STRICT;
 CREATE INDEX object_by_time ON object (collector_id, low);
 CREATE INDEX object_open ON object (collector_id) WHERE to_at IS NULL;
+CREATE INDEX object_unread ON object (collector_id) WHERE error <> '' AND partial = 0;
 CREATE TABLE position (
     collector_id INTEGER NOT NULL REFERENCES collector (id),
     file         TEXT NOT NULL,
