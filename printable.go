@@ -43,7 +43,7 @@ func (p printableWriter) Write(b []byte) (int, error) {
 // make several: a line break within a message, which may have come from outside, does
 // not begin a line that looks like ours.
 func complaints(err error) []string {
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // only the error itself, not what it wraps
+	joined, ok := err.(interface{ Unwrap() []error })
 	if ok && err.Error() == errors.Join(joined.Unwrap()...).Error() {
 		var all []string
 		for _, each := range joined.Unwrap() {

@@ -220,8 +220,12 @@ func TestOneServerADatabase(t *testing.T) {
 	if status, _, stderr := runProgram(t, nil, "audit", "-c", config, "--service", "orders-api", "--db", db); status != exitDisproved {
 		t.Errorf("audit: exit %d, %s", status, stderr)
 	}
-	if response, err := http.Get(server.url + "/deploys/d-1"); err != nil || response.StatusCode != http.StatusOK {
-		t.Errorf("the server does not show what the audit collected: %v %v", response, err)
+	response, err := http.Get(server.url + "/deploys/d-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := response.Body.Close(); err != nil || response.StatusCode != http.StatusOK {
+		t.Errorf("the server does not show what the audit collected: %s %v", response.Status, err)
 	}
 	server.stop()
 	again := startServe(t, nil, "--listen", "127.0.0.1:0", "--db", db)

@@ -246,8 +246,9 @@ func (w *reportWindow) target(r Report, name, eject, quiet, restart, ready strin
 			"last request to restart": {show(x.LastServedToRestart), quiet}, "restart to first request": {show(x.RestartToFirstRequest), restart}, "ready to first request": {show(x.ReadyToFirstRequest), ready},
 		} {
 			var got, want float64
-			fmt.Sscan(pair[0], &got)
-			fmt.Sscan(pair[1], &want)
+			if _, err := fmt.Sscan(pair[0]+" "+pair[1], &got, &want); err != nil {
+				w.t.Fatal(err)
+			}
 			if math.Abs(got-want) > .45 {
 				w.t.Errorf("%s: %s %s, want %s", name, what, pair[0], pair[1])
 			}

@@ -133,11 +133,3 @@ func moment(t time.Time) any {
 	}
 	return Time{t}
 }
-
-// orNil is a pointer's value for a finding's values: nil when there is none.
-func orNil[T any](p *T) any {
-	if p == nil {
-		return nil
-	}
-	return *p
-}

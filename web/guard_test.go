@@ -121,11 +121,11 @@ func TestTooManyStreamsAreRefused(t *testing.T) {
 	}
 	events := s.stream(t, "/stream")
 	<-events
-	got, body := s.request(t, "GET", "/deploys/none/stream", "", nil)
+	got, _ := s.request(t, "GET", "/deploys/none/stream", "", nil)
 	if got.StatusCode != 404 {
 		t.Errorf("an unknown deploy: %d", got.StatusCode)
 	}
-	got, body = s.request(t, "GET", "/collectors/stream", "", map[string]string{"Accept": "text/event-stream"})
+	got, body := s.request(t, "GET", "/collectors/stream", "", map[string]string{"Accept": "text/event-stream"})
 	if got.StatusCode != 503 || got.Header.Get("Content-Type") != "application/problem+json" || got.Header.Get("Retry-After") == "" {
 		t.Errorf("%d %s", got.StatusCode, body)
 	}

@@ -148,7 +148,7 @@ type routes struct{ *echo.Echo }
 
 func (r routes) GET(path string, handler echo.HandlerFunc) {
 	r.Echo.GET(path, handler)
-	r.Echo.HEAD(path, handler)
+	r.HEAD(path, handler)
 }
 
 // Handler is the console as an http.Handler.

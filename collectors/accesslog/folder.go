@@ -104,8 +104,8 @@ func (w *walk) all(root string) error {
 
 // met reports whether a file or folder was met before.
 func (w *walk) met(name string) bool {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
+	if resolved, err := filepath.EvalSymlinks(name); err == nil {
+		name = resolved
 	}
 	before := w.seen[name]
 	w.seen[name] = true
