@@ -129,6 +129,7 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"negative duration", 0, "tail: 10m", "tail: -10m", []string{"services[0].window.tail", `"-10m"`}},
 		{"zone", 0, "Asia/Seoul            #", "Asia/Nowhere #", []string{"time_zone", `"Asia/Nowhere"`, "IANA"}},
 		{"listen", 0, "listen: 127.0.0.1:8080", "listen: here", []string{"listen", `"here"`, "host:port"}},
+		{"host with a scheme", 0, "listen: 127.0.0.1:8080", "hosts: [a.example, \"https://b.example\"]", []string{"hosts[1]", `"https://b.example"`, "without scheme and port"}},
 		{"reserved access log kind", 0, "{name: folder, kind: alb", "{name: folder, kind: counts", []string{"services[0].load_balancers[0].access_logs[1].kind", `"counts"`, "not supported yet", "alb"}},
 		{"format of another kind", 0, "{name: folder, kind: alb,", "{name: folder, kind: haproxy, format: combined,", []string{"access_logs[1].format", `"combined"`, "nginx"}},
 		{"zone of another kind", 0, "{name: folder, kind: alb,", "{name: folder, kind: alb, zone: Asia/Seoul,", []string{"access_logs[1].zone", "haproxy"}},

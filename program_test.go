@@ -194,6 +194,28 @@ func TestServeTakesAnotherAddressWithAPassword(t *testing.T) {
 	}
 }
 
+func TestServeAnswersToItsConfiguredHosts(t *testing.T) {
+	dir := t.TempDir()
+	config := filepath.Join(dir, "gapless.yml")
+	write(t, config, "hosts: [gapless.example]\nservices: []\n")
+	server := startServe(t, nil, "-c", config, "--listen", "127.0.0.1:0")
+	for host, want := range map[string]int{"gapless.example": http.StatusOK, "other.example": http.StatusMisdirectedRequest, "localhost": http.StatusOK} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.url+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = host
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("%s: %d, want %d", host, response.StatusCode, want)
+		}
+	}
+}
+
 func TestServeSaysThatThePortIsTaken(t *testing.T) {
 	server := startServe(t, nil, "--listen", "127.0.0.1:0", "--db", filepath.Join(t.TempDir(), "gapless.db"))
 	defer server.stop()

@@ -76,6 +76,9 @@ func (t *tx) tellOne(event analysis.StepEvent, step analysis.Step) (stored bool,
 		_, err = t.addStep(step)
 		return true, err
 	}
+	if event.Deploy == "" { // a step that its teller could not assign
+		return t.addStep(step)
+	}
 	var known int
 	var reported sql.NullInt64
 	if err := t.owns(event.Deploy); err != nil {

@@ -48,6 +48,9 @@ func TestTellStoresAllOrNothing(t *testing.T) {
 			t.Errorf("%s: the rest was stored: %v", name, err)
 		}
 	}
+	if told, err := db.Tell(ctx, "orders", []analysis.StepEvent{event("", analysis.StepAppReady, "api-1")}); err != nil || told.Stored != 1 {
+		t.Errorf("a step of no deploy: %+v, %v", told, err)
+	}
 	told, err := db.Tell(ctx, "orders", []analysis.StepEvent{
 		event("d1", analysis.StepDrainMarked, "10.0.0.1:80"), event("d1", analysis.StepRestartBegan, "api-9"), event("d1", analysis.StepDeployStarted, ""),
 	})

@@ -437,10 +437,8 @@ func evidenceRow(r *analysis.Report, c *analysis.Coverage) EvidenceRow {
 	if c.Seen <= 0 {
 		row.Seen = []Bar{}
 	}
-	var blind float64
 	for _, hole := range c.Blind {
 		x := at(hole.From.Time)
-		blind += hole.To.Sub(hole.From.Time).Seconds()
 		row.Blind = append(row.Blind, Bar{X: coordinate(x), W: coordinate(max(at(hole.To.Time)-x, .8)), Class: "hole"})
 	}
 	var parts []string
@@ -450,7 +448,7 @@ func evidenceRow(r *analysis.Report, c *analysis.Coverage) EvidenceRow {
 			row.Class, row.Icon = "warn", "!"
 		}
 	}
-	if blind > 0 {
+	if blind := blindSeconds(c.Blind, c.From.Time, c.To.Time); blind > 0 {
 		parts = append(parts, "blind "+Seconds(blind))
 		row.Class, row.Icon = "warn", "!"
 	}

@@ -136,3 +136,14 @@ func TestEndedSourcesAndReadings(t *testing.T) {
 		t.Errorf("%+v", page)
 	}
 }
+
+func TestBlindSecondsCountOnce(t *testing.T) {
+	start := time.Date(2026, 10, 14, 6, 0, 0, 0, time.UTC)
+	hole := func(from, to int) analysis.Blind {
+		return analysis.Blind{From: analysis.Time{Time: start.Add(time.Duration(from) * time.Second)}, To: analysis.Time{Time: start.Add(time.Duration(to) * time.Second)}}
+	}
+	holes := []analysis.Blind{hole(10, 40), hole(0, 20), hole(15, 18), hole(50, 90)}
+	if got := blindSeconds(holes, start, start.Add(time.Minute)); got != 50 {
+		t.Errorf("%g s of a minute, want 50", got)
+	}
+}

@@ -183,13 +183,30 @@ func (s scale) marks(columns []int, what func(int) string) []EventMark {
 // maxBlindLanes bounds the sources whose blind spots are drawn.
 const maxBlindLanes = 5
 
+// blindSeconds is how much of [from, to] a source was blind for. Blind spots of
+// different reasons may overlap; no second is counted twice.
+func blindSeconds(holes []analysis.Blind, from, to time.Time) float64 {
+	holes = slices.Clone(holes)
+	slices.SortFunc(holes, func(a, b analysis.Blind) int { return a.From.Compare(b.From.Time) })
+	var total time.Duration
+	for _, hole := range holes {
+		if hole.From.After(from) {
+			from = hole.From.Time
+		}
+		if until := earlier(hole.To.Time, to); until.After(from) {
+			total += until.Sub(from)
+			from = until
+		}
+	}
+	return total.Seconds()
+}
+
 func (t *Timeline) blind(s scale, r *analysis.Report, y *int) {
 	for i := range r.Coverage {
 		source := &r.Coverage[i]
 		if len(source.Blind) == 0 || len(t.Blind) == maxBlindLanes {
 			continue
 		}
-		var total float64
 		lane := BlindLane{Label: source.Source, Y: *y - 6, TextY: *y + 4}
 		for _, hole := range source.Blind {
 			from, to := hole.From.Time, hole.To.Time
@@ -197,7 +214,6 @@ func (t *Timeline) blind(s scale, r *analysis.Report, y *int) {
 				continue
 			}
 			to = earlier(to, s.seen)
-			total += to.Sub(from).Seconds()
 			text := word(blindWords, hole.Reason) + " " + seconds(from, to)
 			bar := s.bar(from, to, "blind", source.Source+": "+text+", "+s.span(from, to))
 			if fits(text, bar.W) {
@@ -209,7 +225,7 @@ func (t *Timeline) blind(s scale, r *analysis.Report, y *int) {
 		if len(lane.Bars) == 0 {
 			continue
 		}
-		lane.Sub = "blind " + Seconds(total)
+		lane.Sub = "blind " + Seconds(blindSeconds(source.Blind, s.from, s.seen))
 		t.Blind = append(t.Blind, lane)
 		*y += 20
 	}
