@@ -224,13 +224,19 @@ func (b *browser) stayed(what string) {
 	}
 }
 
-// narrow checks that a page fits a phone's width.
+// narrow checks that a page fits a phone's width, and that a timeline on it begins
+// where the deploy does.
 func (b *browser) narrow(address string) {
 	b.t.Helper()
 	var wide []string
 	b.do(
 		chromedp.EmulateViewport(390, 844), chromedp.Navigate(address), chromedp.WaitReady("main"),
 		chromedp.Evaluate(`document.documentElement.scrollWidth > 390 ? ["page is " + document.documentElement.scrollWidth + " px wide"] : []`, &wide),
+		// With the room that the names of the lanes would take before it.
+		chromedp.Poll(`!document.querySelector(".tl-start") || (() => {
+			const from = document.querySelector(".tl-scroll").getBoundingClientRect().left;
+			return Math.abs(document.querySelector(".tl-start i").getBoundingClientRect().left - from) < 2;
+		})()`, nil, chromedp.WithPollingTimeout(5*time.Second)),
 		chromedp.EmulateViewport(1440, 900),
 	)
 	if len(wide) > 0 {
