@@ -71,7 +71,10 @@ func TestS3ThatNeverEnds(t *testing.T) {
 			r := newReader(t, "s3://bucket/AWSLogs/123456789012/elasticloadbalancing/ap-northeast-2", sink, withEndpoint(server))
 			b := r.place.(*bucket)
 			b.wait = func(context.Context, int) error { return nil }
-			b.limits = limits{call: 300 * time.Millisecond, idle: 150 * time.Millisecond, listing: 3 * time.Second, object: time.Second, speed: 1 << 30, pages: 20, keys: 1000}
+			b.limits = limits{call: 300 * time.Millisecond, idle: 150 * time.Millisecond, listing: 3 * time.Second, object: 20 * time.Second, speed: 1 << 30, pages: 20, keys: 1000}
+			if c.name == "object drips" {
+				b.limits.object = time.Second
+			}
 			if strings.Contains(c.name, "without end") {
 				b.limits.call = 10 * time.Second // it is the length that ends it
 			}

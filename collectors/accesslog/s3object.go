@@ -128,7 +128,7 @@ func (i *impatient) Close() error {
 
 // withCause puts why a context ended before an error that came of it.
 func withCause(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); cause != nil {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(err, cause) {
 		return fmt.Errorf("%w: %w", cause, err)
 	}
 	return err
