@@ -136,26 +136,31 @@ func newBench(obs Observations) *bench {
 }
 
 // sortInputs gives single records an order of their own, so that no rule depends on
-// the order in which they arrived. Cells are only ever summed.
+// the order in which they arrived. It is the store's order, and what is in order
+// already is not copied. Cells are only ever summed.
 func sortInputs(o *Observations) {
-	o.Handled = slices.Clone(o.Handled)
-	slices.SortFunc(o.Handled, func(x, y HandledRequest) int {
-		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Run, y.Run), cmp.Compare(x.Seq, y.Seq), compareStrings(x.Target, y.Target),
-			compareStrings(x.Source, y.Source), cmp.Compare(x.Status, y.Status))
+	inOrder(&o.Handled, func(x, y HandledRequest) int {
+		return cmp.Or(compareStrings(x.Source, y.Source), x.At.Compare(y.At), compareStrings(x.Target, y.Target), compareStrings(x.Run, y.Run),
+			cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Status, y.Status))
 	})
-	o.Requests = slices.Clone(o.Requests)
-	slices.SortFunc(o.Requests, func(x, y Request) int {
-		return cmp.Or(x.End.Compare(y.End), x.Start.Compare(y.Start), compareStrings(x.Source, y.Source), compareStrings(x.Object, y.Object),
-			cmp.Compare(x.Line, y.Line), compareStrings(x.URL, y.URL))
+	inOrder(&o.Requests, func(x, y Request) int {
+		return cmp.Or(x.End.Compare(y.End), compareStrings(x.Source, y.Source), compareStrings(x.Object, y.Object), cmp.Compare(x.Line, y.Line),
+			x.Start.Compare(y.Start), compareStrings(x.URL, y.URL))
 	})
-	o.Runs = slices.Clone(o.Runs)
-	slices.SortFunc(o.Runs, func(x, y Run) int {
-		return cmp.Or(x.At.Compare(y.At), x.From.Compare(y.From), x.To.Compare(y.To), compareStrings(x.Source, y.Source), compareStrings(x.Error, y.Error))
+	inOrder(&o.Runs, func(x, y Run) int {
+		return cmp.Or(compareStrings(x.Source, y.Source), x.At.Compare(y.At), x.From.Compare(y.From), x.To.Compare(y.To), compareStrings(x.Error, y.Error))
 	})
-	o.Steps = slices.Clone(o.Steps)
-	slices.SortFunc(o.Steps, func(x, y Step) int {
+	inOrder(&o.Steps, func(x, y Step) int {
 		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Deploy, y.Deploy), cmp.Compare(x.Kind, y.Kind), compareStrings(x.Target, y.Target), compareStrings(x.Source, y.Source))
 	})
+}
+
+// inOrder replaces a list that is not sorted by a sorted copy.
+func inOrder[T any](list *[]T, compare func(x, y T) int) {
+	if !slices.IsSortedFunc(*list, compare) {
+		*list = slices.Clone(*list)
+		slices.SortStableFunc(*list, compare)
+	}
 }
 
 // nameTargets lists the targets: the configured ones first, then any other that a

@@ -300,7 +300,7 @@ func (t *Timeline) targets(s scale, obs *analysis.Observations, r *analysis.Repo
 		target := &r.Targets[i]
 		lanes := TargetLanes{Name: target.Target, Group: target.TargetGroup, Y: *y}
 		lanes.add(Lane{Label: "LB says", Bars: stateBars(s, obs, target), None: "not polled"})
-		lanes.add(Lane{Label: "serves", Bars: servedBars(s, served[target.Target]), None: "served nothing that was seen"})
+		lanes.add(Lane{Label: "serves", Bars: servedBars(s, served[target.Target], silentColumns(s, r, target.Target)), None: "served nothing that was seen"})
 		lanes.add(Lane{Label: "app", Bars: appBars(s, r, target.Target)})
 		for _, step := range r.Steps {
 			if step.Target == nil || *step.Target != target.Target || step.Ignored || !marked(step.Kind) || !s.holds(step.At.Time) {
@@ -447,10 +447,31 @@ func servedColumns(s scale, obs *analysis.Observations) map[string][]bool {
 	return columns
 }
 
+// silentColumns are the columns that lie wholly between the last request that a
+// target served before a stop and the first one after it.
+func silentColumns(s scale, r *analysis.Report, name string) []bool {
+	silent := make([]bool, s.columns)
+	for _, target := range r.Targets {
+		if target.Target != name || target.LastServedAt.IsZero() || target.FirstServedAt.IsZero() {
+			continue
+		}
+		for i := range silent {
+			start, end := s.first.Add(time.Duration(i)*s.step), s.first.Add(time.Duration(i+1)*s.step)
+			silent[i] = silent[i] || start.After(target.LastServedAt.Time) && end.Before(target.FirstServedAt.Time)
+		}
+	}
+	return silent
+}
+
 // servedBars joins columns in which the target served. Empty columns part them only
 // where there are more than twice the target's usual pause (97th percentile), at most
 // two seconds' worth: a quiet moment is not an outage.
-func servedBars(s scale, served []bool) []Bar {
+// The judge's own silences part them always.
+func servedBars(s scale, served, silent []bool) []Bar {
+	served = slices.Clone(served)
+	for i := range served {
+		served[i] = served[i] && !silent[i]
+	}
 	var pauses []int
 	last := -1
 	for i, yes := range served {
@@ -472,7 +493,7 @@ func servedBars(s scale, served []bool) []Bar {
 			continue
 		}
 		last := i
-		for j := i; j < len(served) && j <= last+bridge+1; j++ {
+		for j := i; j < len(served) && j <= last+bridge+1 && !silent[j]; j++ {
 			if served[j] {
 				last = j
 			}

@@ -35,7 +35,24 @@ func TestServedLanePartsAtRealGapsOnly(t *testing.T) {
 		}
 		obs.Handled = append(obs.Handled, analysis.HandledRequest{Target: "a", At: at, Seq: i})
 	}
-	if bars := servedBars(s, servedColumns(s, &obs)["a"]); len(bars) != 2 {
+	if bars := servedBars(s, servedColumns(s, &obs)["a"], make([]bool, s.columns)); len(bars) != 2 {
+		t.Errorf("%d bars, want two: %+v", len(bars), bars)
+	}
+}
+
+// A stop between two requests shows in the lane however short it was.
+func TestServedLanePartsAtStops(t *testing.T) {
+	from := time.Unix(1_760_000_000, 0)
+	s := newScale(from, from.Add(30*time.Second), time.UTC)
+	served := make([]bool, s.columns)
+	for i := range served {
+		served[i] = true
+	}
+	at := func(seconds float64) analysis.Time {
+		return analysis.Time{Time: from.Add(time.Duration(seconds * float64(time.Second)))}
+	}
+	r := analysis.Report{Targets: []analysis.TargetReport{{Target: "a", LastServedAt: at(10), FirstServedAt: at(10.7)}, {Target: "b", LastServedAt: at(20), FirstServedAt: at(21)}}}
+	if bars := servedBars(s, served, silentColumns(s, &r, "a")); len(bars) != 2 {
 		t.Errorf("%d bars, want two: %+v", len(bars), bars)
 	}
 }
