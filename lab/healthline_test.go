@@ -43,7 +43,8 @@ func wantChecksLogged(t *testing.T, l *Lab) {
 		verdicts[f[3]] += f[5][:1]
 	}
 	for _, target := range l.Settings().Targets {
-		if seen := verdicts[target.Address]; !strings.HasPrefix(seen, "P") || !strings.Contains(seen, "F") || !strings.HasSuffix(seen, "P") {
+		// On a slow machine the first checks come before the node is up.
+		if seen := strings.TrimLeft(verdicts[target.Address], "F"); !strings.HasPrefix(seen, "P") || !strings.Contains(seen, "F") || !strings.HasSuffix(seen, "P") {
 			t.Errorf("checks of %s: %q, want passes, failures and passes again", target.Name, seen)
 		}
 	}

@@ -76,13 +76,9 @@ func TestS3ThatNeverEnds(t *testing.T) {
 				b.limits.object = time.Second
 			}
 			if strings.Contains(c.name, "without end") {
-				b.limits.call = 10 * time.Second // it is the length that ends it
+				b.limits.call, b.limits.listing, b.limits.object = time.Minute, time.Minute, time.Minute // it is the length that ends it
 			}
-			began := time.Now()
 			err := r.Collect(t.Context(), testFrom, testTo, nil)
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("took %s", took)
-			}
 			if run := sink.lastRun(); err == nil || run.Code != c.code || !strings.Contains(run.Error, c.says) {
 				t.Errorf("%v, run %+v; want code %s and %q", err, run, c.code, c.says)
 			}
