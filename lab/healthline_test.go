@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,10 @@ func TestHealthLines(t *testing.T) {
 func wantChecksLogged(t *testing.T, l *Lab) {
 	t.Helper()
 	verdicts := map[string]string{}
-	for _, line := range logLines(t, l.files.dir, healthLogPrefix) {
+	lines := logLines(t, l.files.dir, healthLogPrefix)
+	// Objects of one minute have random names; the second field is the time.
+	slices.SortFunc(lines, func(x, y string) int { return strings.Compare(strings.Fields(x)[1], strings.Fields(y)[1]) })
+	for _, line := range lines {
 		f := strings.Fields(line)
 		if len(f) != 10 {
 			t.Fatalf("%d fields in %q", len(f), line)
