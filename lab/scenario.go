@@ -97,8 +97,9 @@ const (
 )
 
 // busyMachine are the findings that a machine with too much else to do brings, where
-// it keeps a prober from sending or answers from arriving for a second.
-var busyMachine = []string{"blind-spot", "probe-stall"}
+// it keeps a prober from sending or answers from arriving for a second, or an
+// application from writing down an answer until it has long arrived.
+var busyMachine = []string{"blind-spot", "probe-stall", "clock-skew"}
 
 var scenarios = []scenario{
 	{
