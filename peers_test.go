@@ -160,9 +160,13 @@ services:
 		}
 		return names
 	}
-	eventually(t, "logs and states have been read", func() bool {
+	eventually(t, "every source has run, and logs and states have been read", func() bool {
 		o := observe()
-		return len(o.Objects) >= 2 && len(registered(o)) == 2
+		ran := map[string]bool{}
+		for _, run := range o.Runs {
+			ran[run.Source] = true
+		}
+		return len(o.Objects) >= 2 && len(registered(o)) == 2 && len(ran) == 4
 	})
 	o := observe()
 	counts := map[string]int{}
