@@ -35,6 +35,9 @@ type Observations struct {
 	States    []StateSample
 	Checks    []HealthCheckResult // from CheckReach before the window to its end
 	Metrics   []MetricSum
+	Signals   []Signal
+	Journeys  []JourneyStep
+	Gauges    []Gauge
 	Runs      []Run
 	Objects   []Object
 	Counts    []RuleCount
@@ -271,6 +274,8 @@ type AppBatch struct {
 	Position []byte // where the next read goes on; opaque to the store
 	Handled  []HandledRequest
 	Steps    []Step
+	Signals  []Signal
+	Journeys []JourneyStep
 	Counts   []RuleCount
 }
 

@@ -26,7 +26,11 @@ type Report struct {
 	Coverage     []Coverage       `json:"coverage"`
 	Clocks       []ClockOffset    `json:"clocks"`
 	Baseline     []BaselineTest   `json:"baseline"`
-	Failures     []FailedRequest  `json:"failures"` // the first [MaxFailures], by their end
+	Journeys     []JourneyReport  `json:"journeys"`     // null where none is configured
+	Dependencies []DependencyUse  `json:"dependencies"` // null where no line tells of calls
+	Breakers     []BreakerSpan    `json:"breakers"`     // null where no line tells of breakers
+	Gauges       []GaugeReport    `json:"gauges"`       // null where no endpoint is scraped
+	Failures     []FailedRequest  `json:"failures"`     // the first [MaxFailures], by their end
 	Findings     []Finding        `json:"findings"`
 	Rules        []RuleState      `json:"rules"`
 	Provenance   Provenance       `json:"provenance"`

@@ -13,6 +13,11 @@ type Service struct {
 	Probes        []Probe        `json:"probes"`
 	Traffic       TrafficRules   `json:"traffic"`
 	Routes        []Route        `json:"routes"`
+	// The rest is left out of what has none of it, so that older evidence reads the same.
+	Journeys     []Journey       `json:"journeys,omitempty"`
+	Metrics      []MetricsSource `json:"metrics,omitempty"`
+	Jobs         []Job           `json:"jobs,omitempty"`
+	Dependencies []Dependency    `json:"dependencies,omitempty"`
 }
 
 // WindowSettings shape the span that is judged around a deploy.
