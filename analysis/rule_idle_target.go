@@ -1,7 +1,5 @@
 package analysis
 
-import "time"
-
 // enoughDue is how many requests must have been due to a target before its silence
 // is worth a warning.
 const enoughDue = 5
@@ -53,47 +51,4 @@ func (b *bench) healthyThroughout(l *life, phase Phase) bool {
 		}
 	}
 	return polls > 1
-}
-
-// drainingTargetServed fires when a target was sent requests after it had been
-// deregistered: new requests should stop at once (spec: domain facts §2).
-func drainingTargetServed(b *bench) ([]Finding, string) {
-	var found []Finding
-	gone := 0
-	for _, l := range b.lives {
-		for _, c := range l.cycles {
-			if c.deregistered.IsZero() {
-				continue
-			}
-			gone++
-			until := earliest(c.stop, c.ready, c.firstServed)
-			if until.IsZero() {
-				until = b.to
-			}
-			n := perClass{}
-			var last time.Time
-			for i := range b.obs.Cells {
-				cell := &b.obs.Cells[i]
-				if cell.Target == l.name && b.counting[cell.Source] && !cell.First.Before(c.deregistered) && cell.First.Before(until) {
-					n.add(cell.Class, cell.Count)
-					last = latest(last, cell.Last)
-				}
-			}
-			if n.all() == 0 {
-				continue
-			}
-			found = append(found, Finding{
-				Severity: SeverityMedium, Target: new(l.name), From: Time{c.deregistered}, To: Time{last},
-				Values:   map[string]any{"requests": n, "after_s": seconds(last.Sub(c.deregistered))},
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.deregistered}, To: Time{last}, Count: n.all()}},
-			})
-		}
-	}
-	switch {
-	case gone == 0:
-		return nil, whyNoMark
-	case !b.logRead():
-		return nil, whyNoAccessLog
-	}
-	return found, ""
 }

@@ -1,0 +1,29 @@
+package analysis
+
+import "time"
+
+// drainMarkerExpired fires when a marked target went quiet for at least a
+// health-check interval and then served again before it was stopped: the mark had
+// lapsed.
+func drainMarkerExpired(b *bench) ([]Finding, string) {
+	if b.servedFrom.IsZero() {
+		return nil, whyServed
+	}
+	return b.drainRule(func(l *life, c cycle, mark time.Time) *Finding {
+		h := b.health(l.group)
+		if !h.Known() {
+			return nil
+		}
+		before := mark
+		for _, p := range l.points {
+			if p.Before(mark) || !p.Before(c.stop) {
+				continue
+			}
+			if p.Sub(before) >= max(h.Interval, 2*l.usualPause) {
+				return &Finding{Severity: SeverityHigh, From: Time{p}, To: Time{c.stop}, Values: map[string]any{"quiet_s": seconds(p.Sub(before)), "wait_s": seconds(c.stop.Sub(mark))}}
+			}
+			before = p
+		}
+		return nil
+	})
+}
