@@ -8,12 +8,12 @@ import (
 	"gapless/analysis"
 )
 
-// Scenario names.
-const (
-	RollingNaive = "rolling-naive"
-	RollingDrain = "rolling-drain"
-	Kill         = "kill"
-)
+// scenarios are all that the lab can run, each in a file of its own.
+var scenarios = []*scenario{
+	&rollingNaive,
+	&rollingDrain,
+	&kill,
+}
 
 // scenario is one deploy, its settings, and what a judge has to find.
 type scenario struct {
@@ -57,8 +57,8 @@ func (e Expect) Met(verdict analysis.VerdictState, findings []string) bool {
 // Scenarios lists the scenarios that the lab can run.
 func Scenarios() []string {
 	var names []string
-	for i := range scenarios {
-		names = append(names, scenarios[i].name)
+	for _, s := range scenarios {
+		names = append(names, s.name)
 	}
 	return names
 }
@@ -72,9 +72,9 @@ func Expectation(name string) Expect {
 }
 
 func find(name string) *scenario {
-	for i := range scenarios {
-		if scenarios[i].name == name {
-			return &scenarios[i]
+	for _, s := range scenarios {
+		if s.name == name {
+			return s
 		}
 	}
 	return nil
@@ -100,38 +100,3 @@ const (
 // it keeps a prober from sending or answers from arriving for a second, or an
 // application from writing down an answer until it has long arrived.
 var busyMachine = []string{"blind-spot", "probe-stall", "clock-skew"}
-
-var scenarios = []scenario{
-	{
-		name: RollingNaive, kind: analysis.KindRolling, health: fastChecks, window: window, boot: bootTime, restartDelay: time.Second,
-		deploy: (*workflow).rollingNaive,
-		expect: Expect{
-			Verdict:  analysis.Disproved,
-			Findings: []string{"restart-before-eject"},
-			// On a slow machine a restart may take long enough to be ejected.
-			MayAlso: append([]string{"single-target", "reported-before-return"}, busyMachine...),
-		},
-	},
-	{
-		name: RollingDrain, kind: analysis.KindRolling, health: fastChecks, window: window, boot: bootTime, restartDelay: time.Second,
-		deploy: (*workflow).rollingDrain,
-		expect: Expect{
-			Verdict: analysis.Supported,
-			// Success is reported when the last node answers its own health check,
-			// as the workflow of the first report does: up to H·I + T too early.
-			Findings: []string{"reported-before-return", "single-target"},
-			MayAlso:  busyMachine,
-		},
-	},
-	{
-		// Down for about 1.7 s: the supervisor's delay and the boot. Checks must
-		// fail for at least (U−1)·I = 3 s before they eject.
-		name: Kill, kind: analysis.KindFault, health: slowChecks, window: window, boot: bootTime, restartDelay: time.Second,
-		deploy: (*workflow).kill,
-		expect: Expect{
-			Verdict:  analysis.Disproved,
-			Findings: []string{"returned-before-eject"},
-			MayAlso:  append([]string{"single-target"}, busyMachine...),
-		},
-	},
-}
