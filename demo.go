@@ -25,6 +25,7 @@ import (
 // demoCommand runs scenarios of the lab under the console's eyes.
 type demoCommand struct {
 	Scenario []string `placeholder:"NAME" help:"What to run, one after another; rolling-naive and rolling-drain if left out."`
+	Guard    []string `placeholder:"NAME" help:"What to switch on in the scenarios that have it: ${guards}."`
 	Listen   string   `placeholder:"ADDRESS" help:"Where the console listens; 127.0.0.1:8080, or a free port where that one is taken."`
 	DB       string   `name:"db" placeholder:"FILE" help:"The database; a temporary one if left out."`
 	Keep     string   `placeholder:"DIR" help:"Where to leave the source files of every scenario, ready for gapless audit."`
@@ -52,6 +53,9 @@ type demoTruth struct {
 func (c *demoCommand) run(ctx context.Context, p *program) (int, error) {
 	scenarios, err := c.scenarios()
 	if err != nil {
+		return exitFailed, err
+	}
+	if err := c.checkGuards(scenarios); err != nil {
 		return exitFailed, err
 	}
 	dir, remove, err := c.folder(scenarios)
@@ -91,7 +95,7 @@ func (c *demoCommand) run(ctx context.Context, p *program) (int, error) {
 		announced = p.stderr // standard output is the JSON alone
 	}
 	fmt.Fprintf(announced, "gapless is at %s\n", addressOf(listener))
-	d := &demo{console: console, dir: dir, keep: c.Keep != "", stderr: p.stderr, log: log}
+	d := &demo{console: console, dir: dir, keep: c.Keep != "", guarded: c.guarded, stderr: p.stderr, log: log}
 	if d.client, err = newClient(addressOf(listener), cfg.token); err != nil {
 		return exitFailed, err
 	}
@@ -131,6 +135,32 @@ func (c *demoCommand) scenarios() ([]string, error) {
 		}
 	}
 	return c.Scenario, nil
+}
+
+// guarded are the guards asked for that a scenario has.
+func (c *demoCommand) guarded(scenario string) []string {
+	return slices.DeleteFunc(lab.Guards(scenario), func(guard string) bool { return !slices.Contains(c.Guard, guard) })
+}
+
+// checkGuards refuses a guard that none of the scenarios has.
+func (c *demoCommand) checkGuards(scenarios []string) error {
+	for _, guard := range c.Guard {
+		if !slices.ContainsFunc(scenarios, func(name string) bool { return slices.Contains(lab.Guards(name), guard) }) {
+			return fmt.Errorf("--guard %q is in none of %s; there are: %s", guard, strings.Join(scenarios, ", "), knownGuards())
+		}
+	}
+	return nil
+}
+
+// knownGuards lists every guard with its scenario, for people.
+func knownGuards() string {
+	var known []string
+	for _, name := range lab.Scenarios() {
+		if guards := lab.Guards(name); len(guards) > 0 {
+			known = append(known, name+" ("+strings.Join(guards, ", ")+")")
+		}
+	}
+	return strings.Join(known, "; ")
 }
 
 // folder is where the scenarios' files go. What an earlier demo kept there is not
@@ -218,6 +248,7 @@ type demo struct {
 	client  *client
 	dir     string
 	keep    bool
+	guarded func(scenario string) []string
 	stderr  io.Writer
 	log     *slog.Logger
 }
@@ -242,7 +273,7 @@ const lastVerdict = 30 * time.Second
 func (d *demo) scenario(ctx context.Context, name string) (*demoResult, error) {
 	dir := filepath.Join(d.dir, name)
 	d.progress(name, "starting nodes, load balancer and users")
-	bench, err := lab.Start(ctx, lab.Options{Dir: dir, Scenario: name, Log: d.log})
+	bench, err := lab.Start(ctx, lab.Options{Dir: dir, Scenario: name, Guards: d.guarded(name), Log: d.log})
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (d *demo) compare(ctx context.Context, name, id string, body json.RawMessag
 		analysis.ClassUser:  user,
 		analysis.ClassProbe: probeTruth(truth, observations.Probes, from, to),
 	}
-	expect := lab.Expectation(name)
+	expect := lab.Expectation(name, d.guarded(name)...)
 	if codes := findingCodes(&r.report); !expect.Met(r.report.Verdict.State, codes) {
 		r.differences = append(r.differences, fmt.Sprintf(
 			"verdict %s with findings %v, where %s with %v was due (allowed besides: %v)",

@@ -86,7 +86,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		kong.Description("Did anyone lose a request because of that deploy, and how do we know?"),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }), // after --help
-		kong.Vars{"version": "gapless " + version()},
+		kong.Vars{"version": "gapless " + version(), "guards": knownGuards()},
 	)
 	if err != nil {
 		fmt.Fprintln(stderr, "gapless:", err)

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +21,9 @@ type Options struct {
 	// Executable is the binary whose NodeCommand is [ChildMain]; empty: this one.
 	Executable string
 	Scenario   string
-	Log        *slog.Logger // nil: silent
+	// Guards are switched on for this run, by the names that [Guards] lists.
+	Guards []string
+	Log    *slog.Logger // nil: silent
 }
 
 // Lab is a running lab: nodes, load balancer, query API and users.
@@ -62,9 +63,9 @@ const startLimit = 30 * time.Second
 // healthy and users are at work; the caller has to call [Lab.Close]. The end of ctx
 // does not end the lab, only a start that is under way.
 func Start(ctx context.Context, options Options) (*Lab, error) {
-	scenario := find(options.Scenario)
-	if scenario == nil {
-		return nil, fmt.Errorf("start lab: no scenario %q; there are %s", options.Scenario, strings.Join(Scenarios(), ", "))
+	scenario, err := choose(options.Scenario, options.Guards)
+	if err != nil {
+		return nil, fmt.Errorf("start lab: %w", err)
 	}
 	return startScenario(ctx, scenario, options)
 }
@@ -112,14 +113,19 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 	l.memory = &memory{names: map[string]string{}, users: map[string]userSide{}}
 	l.files = &logFiles{id: l.id, dir: logs, temp: temp, log: l.log}
 	l.checks = &logFiles{id: l.id, kind: healthLogPrefix, dir: logs, temp: temp, log: l.log}
-	for _, name := range []string{"api-1", "api-2"} {
-		if err := l.addNode(name, nodes, executable); err != nil {
+	rest, stopRest := context.WithCancel(context.Background())
+	l.stopRest = stopRest
+	if l.scenario.equip != nil {
+		if err := l.scenario.equip(l, rest, dir); err != nil {
+			return err
+		}
+	}
+	for _, plan := range l.scenario.nodes {
+		if err := l.addNode(plan, nodes, executable); err != nil {
 			return err
 		}
 	}
 
-	rest, stopRest := context.WithCancel(context.Background())
-	l.stopRest = stopRest
 	l.group = newTargetGroup(rest, l.scenario.health, deregistrationDelay)
 	l.group.logged = func(c healthCheck) { l.checks.put(logLine{c.end, appendHealthLine(nil, l.id, &c)}) }
 	l.balancer = &balancer{
@@ -139,7 +145,10 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 	// A target is registered once its node is up: one passing check and it is in.
 	first := &workflow{lab: l, log: l.log}
 	var addresses []string
-	for _, node := range l.nodes {
+	for i, node := range l.nodes {
+		if l.scenario.nodes[i].idle {
+			continue
+		}
 		if err := first.waitUp(ctx, node, 0); err != nil {
 			return err
 		}
@@ -158,7 +167,8 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 	return nil
 }
 
-func (l *Lab) addNode(name, dir, executable string) error {
+func (l *Lab) addNode(plan nodePlan, dir, executable string) error {
+	name := plan.name
 	port, release, err := reservePort()
 	if err != nil {
 		return err
@@ -180,6 +190,12 @@ func (l *Lab) addNode(name, dir, executable string) error {
 	}
 	l.nodes = append(l.nodes, node)
 	l.memory.names[node.address] = name
+	if l.scenario.nodeArgs != nil {
+		node.args = func(version string) []string { return l.scenario.nodeArgs(l, name, version) }
+	}
+	if plan.idle {
+		return nil
+	}
 	return node.start(versionBefore)
 }
 
@@ -221,7 +237,9 @@ func (l *Lab) Close() error {
 		if l.stopRest != nil {
 			l.stopRest()
 			l.rest.Wait()
-			l.group.checks.Wait()
+			if l.group != nil {
+				l.group.checks.Wait()
+			}
 		}
 		for _, node := range l.nodes {
 			node.close()

@@ -138,6 +138,13 @@ func TestUnknownScenarioIsRefused(t *testing.T) {
 	}
 }
 
+func TestUnknownGuardIsRefused(t *testing.T) {
+	_, err := Start(t.Context(), Options{Dir: t.TempDir(), Scenario: Kill, Guards: []string{"nonsense"}})
+	if err == nil || !strings.Contains(err.Error(), `no guard "nonsense"`) {
+		t.Errorf("error %v; want one that names the guard", err)
+	}
+}
+
 func TestScenariosHaveExpectations(t *testing.T) {
 	for _, name := range Scenarios() {
 		expect := Expectation(name)
@@ -262,7 +269,11 @@ func (r *record) span() (from, to time.Time, class analysis.Class) {
 // tail as short as possible, and closes the lab.
 func runScaled(t *testing.T, name string, interval time.Duration) (*Lab, *record) {
 	t.Helper()
-	scaled := *find(name)
+	chosen, err := choose(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scaled := *chosen
 	scaled.health.Interval, scaled.health.Timeout = interval, min(scaled.health.Timeout, interval*2/3)
 	scaled.window.Baseline, scaled.window.Tail = 0, time.Second
 	scaled.boot, scaled.restartDelay = 200*time.Millisecond, interval*2/5 // together less than one interval

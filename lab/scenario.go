@@ -2,7 +2,9 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"gapless/analysis"
@@ -25,7 +27,27 @@ type scenario struct {
 	restartDelay time.Duration // of the supervisor, after a death that nobody asked for
 	expect       Expect
 	deploy       func(*workflow, context.Context) error
+
+	// nodes are the application's processes; none: api-1 and api-2, both in.
+	nodes []nodePlan
+	// guards names what can be switched on for a run, see [Options]; with makes of
+	// the scenario the one with these switched on, its expectation included.
+	guards []string
+	with   func(s scenario, on []string) scenario
+	// equip adds what a scenario has besides nodes, balancer and users. It runs
+	// before the first node starts and may use [Lab.rest] and [Lab.releases].
+	equip func(l *Lab, rest context.Context, dir string) error
+	// nodeArgs are further arguments for a node, by the version that it will run.
+	nodeArgs func(l *Lab, node, version string) []string
 }
+
+// nodePlan says what a node is when the lab starts.
+type nodePlan struct {
+	name string
+	idle bool // neither running nor registered; the deploy will start it
+}
+
+var twoNodes = []nodePlan{{name: "api-1"}, {name: "api-2"}}
 
 // Expect is what a sound judge says of a scenario.
 type Expect struct {
@@ -63,12 +85,43 @@ func Scenarios() []string {
 	return names
 }
 
-// Expectation is what a sound judge says of a scenario; zero for an unknown one.
-func Expectation(name string) Expect {
+// Guards lists what can be switched on for a run of a scenario.
+func Guards(name string) []string {
 	if s := find(name); s != nil {
-		return s.expect
+		return slices.Clone(s.guards)
 	}
-	return Expect{}
+	return nil
+}
+
+// Expectation is what a sound judge says of a scenario with these guards switched
+// on; zero for an unknown one.
+func Expectation(name string, guards ...string) Expect {
+	s, err := choose(name, guards)
+	if err != nil {
+		return Expect{}
+	}
+	return s.expect
+}
+
+// choose is the scenario of that name with these guards switched on.
+func choose(name string, guards []string) (*scenario, error) {
+	s := find(name)
+	if s == nil {
+		return nil, fmt.Errorf("no scenario %q; there are %s", name, strings.Join(Scenarios(), ", "))
+	}
+	chosen := *s
+	for _, guard := range guards {
+		if !slices.Contains(s.guards, guard) {
+			return nil, fmt.Errorf("scenario %s has no guard %q; it has: %s", name, guard, strings.Join(s.guards, ", "))
+		}
+	}
+	if chosen.with != nil {
+		chosen = chosen.with(chosen, guards)
+	}
+	if len(chosen.nodes) == 0 {
+		chosen.nodes = twoNodes
+	}
+	return &chosen, nil
 }
 
 func find(name string) *scenario {

@@ -29,6 +29,7 @@ type supervisor struct {
 	boot       time.Duration
 	delay      time.Duration // systemd's RestartSec
 	log        *nodeLog
+	args       func(version string) []string // further ones of a version; may be nil
 
 	mu       sync.Mutex
 	version  string
@@ -63,6 +64,9 @@ func (s *supervisor) startLocked() error {
 	cmd := exec.Command(s.executable, NodeCommand,
 		"-name", s.name, "-address", s.address, "-version", s.version,
 		"-log", s.logPath, "-marker", s.marker, "-boot", s.boot.String())
+	if s.args != nil {
+		cmd.Args = append(cmd.Args, s.args(s.version)...)
+	}
 	// A node needs nothing of its parent's environment; one thread keeps it cheap.
 	cmd.Env = []string{"GOMAXPROCS=1"}
 	for _, name := range []string{"TZ", "ZONEINFO", "SYSTEMROOT", "GOCOVERDIR"} {

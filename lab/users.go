@@ -100,8 +100,8 @@ func (c *crowd) run(ctx context.Context) {
 // ask sends one request and remembers what came of it. It is not cut off when the
 // crowd goes home: a user waits for the answer.
 func (c *crowd) ask(id string) {
-	who := personas[choose(len(personas), func(i int) int { return personas[i].share })]
-	what := who.calls[choose(len(who.calls), func(i int) int { return who.calls[i].share })]
+	who := personas[pick(len(personas), func(i int) int { return personas[i].share })]
+	what := who.calls[pick(len(who.calls), func(i int) int { return who.calls[i].share })]
 	path, _, _ := strings.Cut(what.path, "?")
 	side := userSide{method: what.method, path: path, userAgent: who.userAgent}
 	var body io.Reader
@@ -160,8 +160,8 @@ func (c *crowd) outcome(request *http.Request) (status int, outcome analysis.Out
 	return response.StatusCode, outcome, nil
 }
 
-// choose picks an index by its share of a hundred.
-func choose(n int, share func(int) int) int {
+// pick chooses an index by its share of a hundred.
+func pick(n int, share func(int) int) int {
 	roll := rand.IntN(100)
 	for i := range n {
 		if roll -= share(i); roll < 0 {
