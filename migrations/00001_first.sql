@@ -308,12 +308,52 @@ CREATE TABLE rule_count (
     PRIMARY KEY (collector_id, minute, rule)
 ) STRICT, WITHOUT ROWID;
 
--- How far an application log has been read.
+-- How far an application log, or a file of journey records, has been read.
 CREATE TABLE position (
     collector_id INTEGER NOT NULL REFERENCES collector (id),
     file         TEXT NOT NULL,
     position     BLOB NOT NULL,
     PRIMARY KEY (collector_id, file)
+) STRICT, WITHOUT ROWID;
+
+-- Events that log rules found in lines of an application log.
+CREATE TABLE signal (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    at           INTEGER NOT NULL,
+    target       TEXT NOT NULL, -- empty: nothing tells who wrote the line
+    rule         TEXT NOT NULL,
+    event        TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    key          TEXT NOT NULL,
+    outcome      TEXT NOT NULL,
+    data         BLOB NOT NULL, -- the other values, packed (store/signals.go)
+    nth          INTEGER NOT NULL, -- of lines in one read that agree in everything else
+    PRIMARY KEY (collector_id, at, target, rule, event, name, key, outcome, data, nth)
+) STRICT, WITHOUT ROWID;
+-- Scheduled jobs are looked at further around a window than anything else.
+CREATE INDEX signal_job ON signal (collector_id, at) WHERE event IN ('job.began', 'job.ended', 'job.skipped');
+
+-- Attempts at steps of business transactions.
+CREATE TABLE journey_step (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    at           INTEGER NOT NULL,
+    journey      TEXT NOT NULL,
+    key          TEXT NOT NULL,
+    step         TEXT NOT NULL,
+    outcome      TEXT NOT NULL,
+    target       TEXT NOT NULL, -- empty: the record does not say
+    nth          INTEGER NOT NULL,
+    PRIMARY KEY (collector_id, at, journey, key, step, outcome, target, nth)
+) STRICT, WITHOUT ROWID;
+
+-- What targets told of themselves.
+CREATE TABLE gauge (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    at           INTEGER NOT NULL,
+    target       TEXT NOT NULL,
+    metric       TEXT NOT NULL,
+    value        REAL NOT NULL,
+    PRIMARY KEY (collector_id, at, target, metric)
 ) STRICT, WITHOUT ROWID;
 
 -- What remains of pruned cells: which targets served on which day, and how much.

@@ -34,6 +34,12 @@ func (t *tx) addAppBatch(b analysis.AppBatch) error {
 	if err := t.addHandled(id, b.Source, b.Handled); err != nil {
 		return err
 	}
+	if err := t.addSignals(id, b.Source, b.Signals); err != nil {
+		return err
+	}
+	if err := t.addJourneys(id, b.Source, b.Journeys); err != nil {
+		return err
+	}
 	fresh, err := t.addSteps(b.Steps)
 	if err != nil {
 		return err

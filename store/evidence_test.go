@@ -44,6 +44,7 @@ func fill(t *testing.T, db *store.DB) {
 	must(t, db.AddGroupSettings(ctx, "orders-api", group(at(30), 30*time.Second)))
 	must(t, db.AddProbes(ctx, "orders-api", run("store", at(0), at(2)), []analysis.ProbeRequest{probe(1, at(0)), probe(2, at(1)), probe(3, at(719)), probe(4, at(720))}))
 	must(t, db.AddAppBatch(ctx, "orders-api", appBatch("p1")))
+	fillSignals(t, db)
 	must(t, db.AddRun(ctx, "orders-api", analysis.Run{Source: "alb", Kind: "alb", From: at(-100), To: at(0), At: at(1), Code: "forbidden", Error: "403"}))
 }
 
@@ -74,8 +75,9 @@ func TestObservationsAreTheWindowAndWhatIsNeededAroundIt(t *testing.T) {
 	equal(t, "counts", once.Counts, appBatch("p1").Counts)
 	equal(t, "runs", once.Runs, []analysis.Run{
 		{Source: "alb", Kind: "alb", From: at(-100), To: at(0), At: at(1), Code: "forbidden", Error: "403"},
-		appBatch("p1").Run, run("elbv2", at(1), at(6)), run("store", at(0), at(2)),
+		appBatch("p1").Run, run("app", at(5), at(6)), run("client", at(0), at(5)), run("elbv2", at(1), at(6)), run("metrics", at(0), at(5)), run("store", at(0), at(2)),
 	})
+	wantSignals(t, once)
 
 	fill(t, db)
 	twice, err := db.Observations(ctx, "d1")

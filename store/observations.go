@@ -89,7 +89,8 @@ func observe(ctx context.Context, s *sql.Tx, id int64, service analysis.Service,
 	}{
 		{"revision", r.revision}, {"revisions", r.revisions}, {"collectors", r.readCollectors}, {"neighbors", r.neighbors}, {"claims", r.claims}, {"steps", r.steps}, {"group settings", r.groups},
 		{"objects", r.readObjects}, {"cells", r.cells}, {"requests", r.requests}, {"known requests", r.known}, {"probes", r.probes},
-		{"handled requests", r.handled}, {"states", r.states}, {"health checks", r.checks}, {"metrics", r.metrics}, {"runs", r.runs}, {"counts", r.counts},
+		{"handled requests", r.handled}, {"states", r.states}, {"health checks", r.checks}, {"metrics", r.metrics},
+		{"signals", r.signals}, {"journeys", r.journeys}, {"gauges", r.gauges}, {"runs", r.runs}, {"counts", r.counts},
 	} {
 		if err := part.read(); err != nil {
 			return analysis.Observations{}, fmt.Errorf("%s: %w", part.name, err)

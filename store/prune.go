@@ -22,7 +22,11 @@ func (db *DB) Prune(ctx context.Context, before time.Time) error {
 	}
 	for _, service := range services {
 		err := db.write(ctx, service.Name, func(t *tx) error {
-			gaps, err := t.gaps(before)
+			gaps, err := t.gaps(before, pruneMargin)
+			if err != nil {
+				return err
+			}
+			wide, err := t.gaps(before, pruneMargin+t.service.JobReach()+t.service.JourneyReach())
 			if err != nil {
 				return err
 			}
@@ -31,7 +35,7 @@ func (db *DB) Prune(ctx context.Context, before time.Time) error {
 					return err
 				}
 			}
-			return t.deleteIn(gaps)
+			return t.deleteIn(gaps, wide)
 		})
 		if err != nil {
 			return fmt.Errorf("prune service %s: %w", service.Name, err)
@@ -40,15 +44,15 @@ func (db *DB) Prune(ctx context.Context, before time.Time) error {
 	return nil
 }
 
-// gaps are the stretches of time before a moment that no window covers: half-open,
-// in microseconds, and whole rows of cells.
-func (t *tx) gaps(before time.Time) (gaps []span, err error) {
+// gaps are the stretches of time before a moment that are further than a margin from
+// every window: half-open, in microseconds, and whole rows of cells.
+func (t *tx) gaps(before time.Time, around time.Duration) (gaps []span, err error) {
 	windows, err := rowsOf(t.ctx, t.sql, func(rows *sql.Rows, s *span) error { return rows.Scan(&s.from, &s.to) },
 		`SELECT window_from, window_to FROM deploy WHERE service_id = ? ORDER BY window_from`, t.id)
 	if err != nil {
 		return nil, err
 	}
-	end, margin := before.UnixMicro(), pruneMargin.Microseconds()
+	end, margin := before.UnixMicro(), around.Microseconds()
 	start := int64(0)
 	for _, w := range append(windows, span{end + margin, end + margin}) {
 		from, to := (start+bucketMicros-1)/bucketMicros*bucketMicros, min(w.from-margin, end)/bucketMicros*bucketMicros
@@ -113,8 +117,10 @@ func countServed(days map[ServedDay]*ServedDay, c *analysis.Cell) {
 	}
 }
 
-// deleteIn deletes what lies in the gaps, by index: most of the file is to stay.
-func (t *tx) deleteIn(gaps []span) error {
+// deleteIn deletes what lies in the gaps, by index: most of the file is to stay. Of
+// jobs and journeys, which are looked at further around a window, that is what lies
+// in the wide ones.
+func (t *tx) deleteIn(gaps, wide []span) error {
 	ids := func(query string) ([]int64, error) {
 		return rowsOf(t.ctx, t.sql, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) }, query, t.id)
 	}
@@ -129,21 +135,26 @@ func (t *tx) deleteIn(gaps []span) error {
 	for _, part := range []struct {
 		of    []int64
 		query string
+		in    []span
 	}{
-		{[]int64{t.id}, `DELETE FROM request WHERE service_id = ?1 AND at >= ?2 AND at < ?3`},
-		{[]int64{t.id}, `DELETE FROM health_check WHERE service_id = ?1 AND at >= ?2 AND at < ?3`},
-		{[]int64{t.id}, `DELETE FROM step WHERE service_id = ?1 AND at >= ?2 AND at < ?3 AND deploy = ''`},
-		{collectors, `DELETE FROM object WHERE collector_id = ?1 AND low >= ?2 AND low < ?3 AND high < ?3`}, // its rows go with it
-		{collectors, `DELETE FROM object WHERE collector_id = ?1 AND to_at IS NULL AND low IS NULL AND stored_at >= ?2 AND stored_at < ?3`},
-		{collectors, `DELETE FROM probe WHERE collector_id = ?1 AND sent_at >= ?2 AND sent_at < ?3`},
-		{collectors, `DELETE FROM metric WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`},
-		{collectors, `DELETE FROM handled WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`},
-		{collectors, `DELETE FROM rule_count WHERE collector_id = ?1 AND minute >= ?2 AND minute < ?3`},
-		{collectors, `DELETE FROM run WHERE collector_id = ?1 AND from_at >= ?2 AND from_at < ?3 AND to_at < ?3`},
-		{series, `DELETE FROM state WHERE series_id = ?1 AND at >= ?2 AND at < ?3`},
+		{[]int64{t.id}, `DELETE FROM request WHERE service_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
+		{[]int64{t.id}, `DELETE FROM health_check WHERE service_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
+		{[]int64{t.id}, `DELETE FROM step WHERE service_id = ?1 AND at >= ?2 AND at < ?3 AND deploy = ''`, gaps},
+		{collectors, `DELETE FROM object WHERE collector_id = ?1 AND low >= ?2 AND low < ?3 AND high < ?3`, gaps}, // its rows go with it
+		{collectors, `DELETE FROM object WHERE collector_id = ?1 AND to_at IS NULL AND low IS NULL AND stored_at >= ?2 AND stored_at < ?3`, gaps},
+		{collectors, `DELETE FROM probe WHERE collector_id = ?1 AND sent_at >= ?2 AND sent_at < ?3`, gaps},
+		{collectors, `DELETE FROM metric WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
+		{collectors, `DELETE FROM handled WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
+		{collectors, `DELETE FROM rule_count WHERE collector_id = ?1 AND minute >= ?2 AND minute < ?3`, gaps},
+		{collectors, `DELETE FROM run WHERE collector_id = ?1 AND from_at >= ?2 AND from_at < ?3 AND to_at < ?3`, gaps},
+		{collectors, `DELETE FROM signal WHERE collector_id = ?1 AND at >= ?2 AND at < ?3 AND event NOT IN (` + jobEvents + `)`, gaps},
+		{collectors, `DELETE FROM signal WHERE collector_id = ?1 AND at >= ?2 AND at < ?3 AND event IN (` + jobEvents + `)`, wide},
+		{collectors, `DELETE FROM journey_step WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`, wide},
+		{collectors, `DELETE FROM gauge WHERE collector_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
+		{series, `DELETE FROM state WHERE series_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
 	} {
 		for _, id := range part.of {
-			for _, gap := range gaps {
+			for _, gap := range part.in {
 				if _, err := t.exec(part.query, id, gap.from, gap.to); err != nil {
 					return err
 				}

@@ -28,7 +28,10 @@ func TestPruneKeepsWindows(t *testing.T) {
 		b.From, b.To, b.At = at(from), at(from), at(from)
 		b.Handled[0].At, b.Counts[0].Second = at(from), at(from)
 		b.Steps = []analysis.Step{{Kind: analysis.StepAppReady, At: at(from), Source: "app"}}
+		b.Signals = []analysis.Signal{signal(analysis.EventWorkBegan, at(from)), signal(analysis.EventJobBegan, at(from))}
+		b.Journeys = []analysis.JourneyStep{journeyStep("app", at(from))}
 		must(t, db.AddAppBatch(ctx, "orders-api", b))
+		must(t, db.AddGauges(ctx, "orders-api", run("metrics", at(from-1), at(from)), []analysis.Gauge{gauge(at(from), 1)}))
 	}
 	count := func(from float64) string {
 		o, err := db.ObservationsBetween(ctx, "orders-api", at(from-300), at(from+600), "")
@@ -39,15 +42,15 @@ func TestPruneKeepsWindows(t *testing.T) {
 				steps++
 			}
 		}
-		return fmt.Sprint(len(o.Cells), len(o.Requests), len(o.Known), len(o.Objects), len(o.Probes), len(o.Handled), len(o.Counts), len(o.Runs), steps)
+		return fmt.Sprint(len(o.Cells), len(o.Requests), len(o.Known), len(o.Objects), len(o.Probes), len(o.Handled), len(o.Counts), len(o.Runs), steps, len(o.Signals), len(o.Journeys), len(o.Gauges))
 	}
 	all := count(0)
-	if all != "2 1 1 1 1 1 1 3 1" {
+	if all != "2 1 1 1 1 1 1 4 1 2 1 1" {
 		t.Fatalf("before pruning: %s", all)
 	}
 	for range 2 { // again changes nothing
 		must(t, db.Prune(ctx, at(50*day)))
-		for from, want := range map[float64]string{0: all, 10 * day: "0 0 0 0 0 0 0 0 0", 99 * day: all} {
+		for from, want := range map[float64]string{0: all, 10 * day: "0 0 0 0 0 0 0 0 0 0 0 0", 99 * day: all} {
 			if got := count(from); got != want {
 				t.Errorf("at day %g: %s left, want %s", from/day, got, want)
 			}

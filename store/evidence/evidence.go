@@ -86,6 +86,9 @@ var members = []member{
 	lines("known.ndjson", knownOf, knownRecord.known, func(o *analysis.Observations) *[]analysis.KnownRequests { return &o.Known }),
 	lines("probes.ndjson", probeOf, probeRecord.probe, func(o *analysis.Observations) *[]analysis.ProbeRequest { return &o.Probes }),
 	lines("handled.ndjson", handledOf, handledRecord.handled, func(o *analysis.Observations) *[]analysis.HandledRequest { return &o.Handled }),
+	lines("signals.ndjson", signalOf, signalRecord.signal, func(o *analysis.Observations) *[]analysis.Signal { return &o.Signals }),
+	lines("journeys.ndjson", journeyStepOf, journeyStepRecord.step, func(o *analysis.Observations) *[]analysis.JourneyStep { return &o.Journeys }),
+	lines("gauges.ndjson", gaugeOf, gaugeRecord.gauge, func(o *analysis.Observations) *[]analysis.Gauge { return &o.Gauges }),
 	lines("counts.ndjson", countOf, countRecord.count, func(o *analysis.Observations) *[]analysis.RuleCount { return &o.Counts }),
 }
 

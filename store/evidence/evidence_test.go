@@ -204,6 +204,7 @@ func TestWhatCannotBeWrittenIsRefused(t *testing.T) {
 		"a time far away":            {From: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)},
 		"a record without an end":    {Requests: []analysis.Request{{URL: strings.Repeat("x", maxLine)}}},
 		"a sum that is no number":    {Metrics: []analysis.MetricSum{{Sum: math.NaN()}}},
+		"a gauge that is no number":  {Gauges: []analysis.Gauge{{Value: math.Inf(1)}}},
 	} {
 		_, err := Write(io.Discard, o, Versions{}, func(string) ([]byte, error) { return []byte("{}"), nil })
 		if err == nil {
@@ -335,6 +336,14 @@ func fill(v reflect.Value, random *rand.Rand) {
 		v.Set(reflect.MakeSlice(v.Type(), 1+random.IntN(20), 20))
 		for i := range v.Len() {
 			fill(v.Index(i), random)
+		}
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+		for range 1 + random.IntN(4) {
+			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			fill(key, random)
+			fill(value, random)
+			v.SetMapIndex(key, value)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {

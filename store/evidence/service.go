@@ -15,6 +15,10 @@ type serviceRecord struct {
 	Probes        []probeSettings       `json:"probes"`
 	Traffic       analysis.TrafficRules `json:"traffic"`
 	Routes        []analysis.Route      `json:"routes"`
+	Journeys      []journeySettings     `json:"journeys,omitempty"`
+	Metrics       []metricsSource       `json:"metrics,omitempty"`
+	Jobs          []jobSettings         `json:"jobs,omitempty"`
+	Dependencies  []analysis.Dependency `json:"dependencies,omitempty"`
 	rawBytes
 }
 
@@ -59,6 +63,25 @@ type probeSettings struct {
 	NewConnections bool           `json:"new_connections"`
 }
 
+type journeySettings struct {
+	Name    string   `json:"name"`
+	Steps   []string `json:"steps"`
+	Within  float64  `json:"within_s"`
+	Sources []string `json:"sources"`
+}
+
+type metricsSource struct {
+	Name   string  `json:"name"`
+	Kind   string  `json:"kind"`
+	Target string  `json:"target"`
+	Every  float64 `json:"every_s"`
+}
+
+type jobSettings struct {
+	Name  string  `json:"name"`
+	Every float64 `json:"every_s"`
+}
+
 func serviceOf(s *analysis.Service) (serviceRecord, error) {
 	return serviceRecord{
 		Name: s.Name,
@@ -78,6 +101,14 @@ func serviceOf(s *analysis.Service) (serviceRecord, error) {
 			return probeSettings{p.Name, p.Class, secondsOf(p.Every), secondsOf(p.Timeout), p.NewConnections}
 		}),
 		Traffic: s.Traffic, Routes: s.Routes,
+		Journeys: each(s.Journeys, func(j analysis.Journey) journeySettings {
+			return journeySettings{j.Name, j.Steps, secondsOf(j.Within), j.Sources}
+		}),
+		Metrics: each(s.Metrics, func(m analysis.MetricsSource) metricsSource {
+			return metricsSource{m.Name, m.Kind, m.Target, secondsOf(m.Every)}
+		}),
+		Jobs:         each(s.Jobs, func(j analysis.Job) jobSettings { return jobSettings{j.Name, secondsOf(j.Every)} }),
+		Dependencies: s.Dependencies,
 	}, nil
 }
 
@@ -101,6 +132,14 @@ func (r serviceRecord) service(*lineReader) (analysis.Service, error) {
 			return analysis.Probe{Name: p.Name, Class: p.Class, Every: fromSeconds(p.Every), Timeout: fromSeconds(p.Timeout), NewConnections: p.NewConnections}
 		}),
 		Traffic: r.Traffic, Routes: r.Routes,
+		Journeys: each(r.Journeys, func(j journeySettings) analysis.Journey {
+			return analysis.Journey{Name: j.Name, Steps: j.Steps, Within: fromSeconds(j.Within), Sources: j.Sources}
+		}),
+		Metrics: each(r.Metrics, func(m metricsSource) analysis.MetricsSource {
+			return analysis.MetricsSource{Name: m.Name, Kind: m.Kind, Target: m.Target, Every: fromSeconds(m.Every)}
+		}),
+		Jobs:         each(r.Jobs, func(j jobSettings) analysis.Job { return analysis.Job{Name: j.Name, Every: fromSeconds(j.Every)} }),
+		Dependencies: r.Dependencies,
 	}, nil
 }
 

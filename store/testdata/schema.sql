@@ -60,6 +60,14 @@ CREATE TABLE deploy (
 ) STRICT;
 CREATE INDEX deploy_by_start ON deploy (service_id, started_at);
 CREATE INDEX deploy_by_window ON deploy (service_id, window_from, window_to);
+CREATE TABLE gauge (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    at           INTEGER NOT NULL,
+    target       TEXT NOT NULL,
+    metric       TEXT NOT NULL,
+    value        REAL NOT NULL,
+    PRIMARY KEY (collector_id, at, target, metric)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE group_settings (
     service_id           INTEGER NOT NULL REFERENCES service (id),
     load_balancer        TEXT NOT NULL,
@@ -99,6 +107,17 @@ CREATE TABLE health_check (
     UNIQUE (object_id, place)
 ) STRICT;
 CREATE INDEX health_check_by_time ON health_check (service_id, at);
+CREATE TABLE journey_step (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    at           INTEGER NOT NULL,
+    journey      TEXT NOT NULL,
+    key          TEXT NOT NULL,
+    step         TEXT NOT NULL,
+    outcome      TEXT NOT NULL,
+    target       TEXT NOT NULL, -- empty: the record does not say
+    nth          INTEGER NOT NULL,
+    PRIMARY KEY (collector_id, at, journey, key, step, outcome, target, nth)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE known (
     object_id INTEGER NOT NULL REFERENCES object (id) ON DELETE CASCADE,
     node      TEXT NOT NULL,
@@ -260,6 +279,20 @@ CREATE TABLE set_aside (
     raw       BLOB NOT NULL,
     PRIMARY KEY (object_id, line)
 ) STRICT;
+CREATE TABLE signal (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    at           INTEGER NOT NULL,
+    target       TEXT NOT NULL, -- empty: nothing tells who wrote the line
+    rule         TEXT NOT NULL,
+    event        TEXT NOT NULL,
+    name         TEXT NOT NULL,
+    key          TEXT NOT NULL,
+    outcome      TEXT NOT NULL,
+    data         BLOB NOT NULL, -- the other values, packed (store/signals.go)
+    nth          INTEGER NOT NULL, -- of lines in one read that agree in everything else
+    PRIMARY KEY (collector_id, at, target, rule, event, name, key, outcome, data, nth)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX signal_job ON signal (collector_id, at) WHERE event IN ('job.began', 'job.ended', 'job.skipped');
 CREATE TABLE state (
     series_id INTEGER NOT NULL REFERENCES state_series (id),
     at        INTEGER NOT NULL,
