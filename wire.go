@@ -30,6 +30,7 @@ type collector struct {
 type watch struct {
 	service    string
 	collectors []collector
+	db         *store.DB
 	log        *slog.Logger
 }
 
@@ -39,7 +40,7 @@ func newWatch(ctx context.Context, s *serviceConfig, db *store.DB, log *slog.Log
 	if err != nil {
 		return nil, fmt.Errorf("service %s: %w", s.Name, err)
 	}
-	w := &watch{service: s.Name, log: log}
+	w := &watch{service: s.Name, db: db, log: log}
 	for _, add := range []func() error{
 		func() error { return w.addSteps(s, names, db) },
 		func() error { return w.addAppLogs(s, names, db) },
@@ -71,13 +72,15 @@ const (
 	lastRestart  = time.Minute
 )
 
-// run observes with every collector until ctx ends. A collector that fails is
-// started again, ever more slowly; the others go on meanwhile.
+// run observes with every collector until ctx ends, and notices deploys that nobody
+// announces. A collector that fails is started again, ever more slowly; the others go
+// on meanwhile.
 func (w *watch) run(ctx context.Context) error {
 	var running sync.WaitGroup
 	for _, c := range w.collectors {
 		running.Go(func() { w.keepRunning(ctx, c) })
 	}
+	running.Go(func() { notice(ctx, w.db, w.service, noticeEvery, w.log) })
 	running.Wait()
 	return nil
 }

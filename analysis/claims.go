@@ -337,6 +337,9 @@ func (b *bench) conditions() []Condition {
 		}
 		add("provisional", values)
 	}
+	if b.obs.Deploy.Noticed() {
+		add("noticed", map[string]any{"from": Time{b.started}, "to": Time{b.obs.Deploy.SeenUntil}})
+	}
 	users, probes := b.report.Totals[ClassUser], b.report.Totals[ClassProbe]
 	b.userConditions(add, users, probes)
 	for _, class := range []Class{ClassUser, ClassProbe} {

@@ -264,7 +264,7 @@ func deployReport(d Deploy, service string) DeployReport {
 	return DeployReport{
 		ID: d.ID, Service: service, Kind: d.Kind, VersionBefore: known(d.VersionBefore), VersionAfter: known(d.VersionAfter),
 		RollbackOf: known(d.RollbackOf), Environment: known(d.Environment), Actor: known(d.Actor), URL: known(d.URL),
-		StartedAt: Time{d.StartedAt}, ReportedAt: Time{d.ReportedAt}, Result: known(d.Result), Source: d.Source,
+		StartedAt: Time{d.StartedAt}, ReportedAt: Time{d.ReportedAt}, Result: known(d.Result), SeenUntil: Time{d.SeenUntil}, Source: d.Source,
 	}
 }
 

@@ -105,10 +105,11 @@ func (b *bench) untouched(source string) []string {
 
 // unfinished reports whether the evidence cannot cover the deploy: it has not
 // reported, it reports before it starts, or steps of its own lie at or after the
-// window's end.
+// window's end. One that nobody announced reports nothing; its window goes on for as
+// long as there are signs of it.
 func (b *bench) unfinished() bool {
 	d := b.obs.Deploy
-	if d.ID == "" || !b.obs.Part.IsZero() {
+	if d.ID == "" || !b.obs.Part.IsZero() || d.Noticed() {
 		return false
 	}
 	if d.ReportedAt.IsZero() || d.ReportedAt.Before(d.StartedAt) || !d.ReportedAt.Before(b.to) {

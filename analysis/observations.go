@@ -73,6 +73,9 @@ type Deploy struct {
 	StartedAt     time.Time  `json:"started_at"`
 	ReportedAt    time.Time  `json:"reported_at"` // zero until reported
 	Result        string     `json:"result"`      // succeeded, failed, cancelled, or empty
+	// SeenUntil is the last sign of a deploy that nobody announced; zero for one that
+	// somebody did.
+	SeenUntil time.Time `json:"seen_until,omitzero"`
 }
 
 // Step is something that happened at a moment in a deploy.

@@ -73,18 +73,22 @@ func (b *bench) cutPhases() {
 	b.report.Phases = slices.DeleteFunc(phases, func(p Phase) bool { return !p.From.Before(p.To.Time) })
 }
 
-// tailBegins is when the deploy was both reported and over: every target that
-// stopped has served again. A target that never came back keeps the tail shut, as
-// long as anything shows who serves at all.
+// tailBegins is when the deploy was both reported (or, where nobody announced it, had
+// shown its last sign) and over: every target that stopped has served again. A target
+// that never came back keeps the tail shut, as long as anything shows who serves at all.
 func (b *bench) tailBegins() time.Time {
 	at := b.obs.Deploy.ReportedAt
+	if at.IsZero() {
+		at = b.obs.Deploy.SeenUntil
+	}
+	ended := at
 	if at.IsZero() || !b.inWindow(at) {
 		return time.Time{}
 	}
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			switch {
-			case c.stop.IsZero() || c.stop.After(b.obs.Deploy.ReportedAt):
+			case c.stop.IsZero() || c.stop.After(ended):
 			case !c.firstServed.IsZero():
 				at = latest(at, c.firstServed)
 			case len(l.points) > 0 && !b.left(l):

@@ -114,6 +114,7 @@ type DeployReport struct {
 	StartedAt     Time       `json:"started_at"`
 	ReportedAt    Time       `json:"reported_at"`
 	Result        *string    `json:"result"`
+	SeenUntil     Time       `json:"seen_until"` // last sign of a deploy that nobody announced, else null
 	Source        string     `json:"source"`
 	URL           *string    `json:"url"`
 }

@@ -4,10 +4,13 @@ import "time"
 
 // WindowOf is the span that is judged around a deploy: from Baseline before its
 // start to Tail after its reported end. A deploy that has not reported is open
-// until Max after its start.
+// until Max after its start, and one that nobody announced ends with its last sign.
 func WindowOf(d Deploy, s WindowSettings) (from, to time.Time) {
 	from = d.StartedAt.Add(-s.Baseline)
-	if d.ReportedAt.IsZero() {
+	switch {
+	case d.Noticed():
+		return from, d.SeenUntil.Add(s.Tail)
+	case d.ReportedAt.IsZero():
 		return from, d.StartedAt.Add(s.Max)
 	}
 	return from, d.ReportedAt.Add(s.Tail)

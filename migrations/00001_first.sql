@@ -31,12 +31,19 @@ CREATE TABLE deploy (
     started_at     INTEGER NOT NULL,
     reported_at    INTEGER,
     result         TEXT NOT NULL, -- empty: not told
+    seen_until     INTEGER,       -- last sign of one that nobody announced
     window_from    INTEGER NOT NULL, -- by the service's settings
     window_to      INTEGER NOT NULL,
     change         INTEGER NOT NULL DEFAULT 0 -- the service's change that last touched the window
 ) STRICT;
 CREATE INDEX deploy_by_start ON deploy (service_id, started_at);
 CREATE INDEX deploy_by_window ON deploy (service_id, window_from, window_to);
+
+-- Noticed deploys that turned out to be announced ones.
+CREATE TABLE merged_deploy (
+    id        TEXT PRIMARY KEY,
+    deploy_id TEXT NOT NULL REFERENCES deploy (id)
+) STRICT;
 
 CREATE TABLE revision (
     deploy_id      TEXT NOT NULL REFERENCES deploy (id),

@@ -12,11 +12,11 @@ import (
 )
 
 const selectDeploy = `SELECT d.id, s.name, d.kind, d.version_before, d.version_after, d.rollback_of, d.environment, d.actor, d.url, d.source,
-	d.started_at, d.reported_at, d.result FROM deploy d JOIN service s ON s.id = d.service_id`
+	d.started_at, d.reported_at, d.result, d.seen_until FROM deploy d JOIN service s ON s.id = d.service_id`
 
 func deployColumns(d *analysis.Deploy) []any {
 	return []any{&d.ID, &d.Service, &d.Kind, &d.VersionBefore, &d.VersionAfter, &d.RollbackOf, &d.Environment, &d.Actor, &d.URL, &d.Source,
-		stamp{&d.StartedAt}, stamp{&d.ReportedAt}, &d.Result}
+		stamp{&d.StartedAt}, stamp{&d.ReportedAt}, &d.Result, stamp{&d.SeenUntil}}
 }
 
 func scanDeploy(rows *sql.Rows, d *analysis.Deploy) error {
@@ -237,7 +237,7 @@ func (db *DB) Deploys(ctx context.Context, service string, limit int) (summaries
 func readSummaries(ctx context.Context, s *sql.Tx, service string, limit int, now time.Time) ([]DeploySummary, error) {
 	return rowsOf(ctx, s, func(rows *sql.Rows, d *DeploySummary) error { return scanSummary(rows, d, now) },
 		`SELECT d.id, s.name, d.kind, d.version_before, d.version_after, d.rollback_of, d.environment, d.actor, d.url, d.source,
-		d.started_at, d.reported_at, d.result, d.window_from, d.window_to, d.change, s.spec,
+		d.started_at, d.reported_at, d.result, d.seen_until, d.window_from, d.window_to, d.change, s.spec,
 		r.number, r.state, r.change, r.verdict, r.user_requests, r.user_failures, r.probe_requests, r.probe_failures, r.findings
 		FROM deploy d JOIN service s ON s.id = d.service_id
 		LEFT JOIN revision r ON r.deploy_id = d.id AND r.number = (SELECT max(number) FROM revision WHERE deploy_id = d.id)

@@ -23,6 +23,8 @@ func conditionSentence(code string, v values) string {
 			return "Probe " + probe + " opened a new connection for every request; kept connections were not tried."
 		}
 		return "Every probe request opened a new connection; kept connections were not tried."
+	case "noticed":
+		return "Nobody announced this deploy: it begins and ends with what was seen of it, and what went on before is not known."
 	case "single-run":
 		return "This is a single run."
 	case "one-vantage-point":

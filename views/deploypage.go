@@ -357,6 +357,10 @@ func reportedFact(r *analysis.Report, zone *time.Location) Fact {
 		if r.Deploy.ID == "" {
 			return Fact{}
 		}
+		if until := r.Deploy.SeenUntil; !until.IsZero() {
+			last := clock(until.Time, zone)
+			return Fact{Label: "Last seen", Stamp: &last, Note: "nobody announced it"}
+		}
 		return Fact{Label: "Result", Text: "not reported yet"}
 	}
 	reported := clock(r.Deploy.ReportedAt.Time, zone)

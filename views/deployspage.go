@@ -88,7 +88,10 @@ func deployRow(d *DeploySummary, zone *time.Location) DeployRow {
 	if d.State != analysis.WindowSealed {
 		row.State = word(windowWords, d.State)
 	}
-	if !d.ReportedAt.IsZero() {
+	switch {
+	case d.Noticed():
+		row.Took = length(d.SeenUntil.Sub(d.StartedAt))
+	case !d.ReportedAt.IsZero():
 		row.Took = length(d.ReportedAt.Sub(d.StartedAt))
 	}
 	if row.By == "" {

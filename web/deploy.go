@@ -2,12 +2,15 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 
 	"github.com/labstack/echo/v4"
 
 	"gapless/analysis"
+	"gapless/store"
 	"gapless/views"
 )
 
@@ -17,7 +20,13 @@ func (s *Server) deploy(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	observations, err := s.window(c.Request().Context(), param(c, "id"), part)
+	id := param(c, "id")
+	observations, err := s.window(c.Request().Context(), id, part)
+	if errors.Is(err, store.ErrNotFound) { // perhaps it was noticed first and announced later
+		if into, err := s.cfg.Store.MergedInto(c.Request().Context(), id); err == nil {
+			return c.Redirect(http.StatusMovedPermanently, "/deploys/"+url.PathEscape(into))
+		}
+	}
 	if err != nil {
 		return err
 	}

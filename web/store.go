@@ -14,6 +14,7 @@ type Store interface {
 	Service(ctx context.Context, name string) (analysis.Service, error)
 	Tell(ctx context.Context, service string, events []analysis.StepEvent) (store.Told, error)
 	Deploy(ctx context.Context, id string) (analysis.Deploy, error)
+	MergedInto(ctx context.Context, id string) (string, error)
 	Deploys(ctx context.Context, service string, limit int) ([]store.DeploySummary, error)
 	DeploysIn(ctx context.Context, service string, from, to time.Time) ([]analysis.Deploy, error)
 	Observations(ctx context.Context, deployID string) (analysis.Observations, error)

@@ -56,6 +56,7 @@ type deployRecord struct {
 	StartedAt     moment              `json:"started_at"`
 	ReportedAt    moment              `json:"reported_at"`
 	Result        *string             `json:"result"`
+	SeenUntil     moment              `json:"seen_until,omitzero"`
 	rawBytes
 }
 
@@ -64,6 +65,7 @@ func deployOf(d *analysis.Deploy) (deployRecord, error) {
 		ID: d.ID, Service: d.Service, Kind: d.Kind, VersionBefore: optional(&d.VersionBefore), VersionAfter: optional(&d.VersionAfter),
 		RollbackOf: optional(&d.RollbackOf), Environment: optional(&d.Environment), Actor: optional(&d.Actor), URL: optional(&d.URL),
 		Source: d.Source, StartedAt: moment{d.StartedAt}, ReportedAt: moment{d.ReportedAt}, Result: optional(&d.Result),
+		SeenUntil: moment{d.SeenUntil},
 	}, nil
 }
 
@@ -72,6 +74,7 @@ func (r deployRecord) deploy(*lineReader) (analysis.Deploy, error) {
 		ID: r.ID, Service: r.Service, Kind: r.Kind, VersionBefore: value(r.VersionBefore), VersionAfter: value(r.VersionAfter),
 		RollbackOf: value(r.RollbackOf), Environment: value(r.Environment), Actor: value(r.Actor), URL: value(r.URL),
 		Source: r.Source, StartedAt: r.StartedAt.Time, ReportedAt: r.ReportedAt.Time, Result: value(r.Result),
+		SeenUntil: r.SeenUntil.Time,
 	}, nil
 }
 

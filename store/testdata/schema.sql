@@ -54,6 +54,7 @@ CREATE TABLE deploy (
     started_at     INTEGER NOT NULL,
     reported_at    INTEGER,
     result         TEXT NOT NULL, -- empty: not told
+    seen_until     INTEGER,       -- last sign of one that nobody announced
     window_from    INTEGER NOT NULL, -- by the service's settings
     window_to      INTEGER NOT NULL,
     change         INTEGER NOT NULL DEFAULT 0 -- the service's change that last touched the window
@@ -124,6 +125,10 @@ CREATE TABLE known (
     run       TEXT NOT NULL,
     seqs      BLOB NOT NULL, -- ascending sequence numbers: first, then distances, as varints
     PRIMARY KEY (object_id, node, run)
+) STRICT;
+CREATE TABLE merged_deploy (
+    id        TEXT PRIMARY KEY,
+    deploy_id TEXT NOT NULL REFERENCES deploy (id)
 ) STRICT;
 CREATE TABLE metric (
     collector_id INTEGER NOT NULL REFERENCES collector (id),
