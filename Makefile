@@ -2,7 +2,7 @@
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(shell go env GOPATH)/bin/golangci-lint
 
-.PHONY: generate build test lint e2e peers bench bench-peers check tools
+.PHONY: generate build test lint loki e2e peers bench bench-peers check tools
 
 generate: ## the generated Go of the templates
 	go tool templ generate
@@ -23,10 +23,18 @@ tools: ## the pinned linter, into GOPATH/bin
 	@$(GOLANGCI) version 2>/dev/null | grep -qF "$(GOLANGCI_VERSION:v%=%)" || \
 		go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
+loki: .tools/loki ## Loki and logcli of the peer tests, into .tools; the first time it takes minutes
+
+# A module of its own: nothing that Loki needs is part of the program.
+.tools/loki: collectors/loki/peer/go.mod collectors/loki/peer/go.sum
+	@mkdir -p .tools
+	cd collectors/loki/peer && CGO_ENABLED=0 go build -o ../../../.tools/ tool
+	@touch .tools/loki
+
 e2e: ## the pages in a real browser; CHROMIUM names it
 	go test -tags e2e -count=1 -timeout 15m -run '^TestBrowser' .
 
-peers: ## the collectors against AWS's stand-in (GAPLESS_MOTO names moto_server), nginx and HAProxy
+peers: ## the collectors against AWS's stand-in (GAPLESS_MOTO names moto_server), nginx, HAProxy and Loki (GAPLESS_LOKI, GAPLESS_LOGCLI)
 	go test -tags peers -count=1 -timeout 10m -run '^TestPeer' ./...
 
 bench:
