@@ -1,9 +1,10 @@
 package analysis
 
 // healthCheckBlind fires when a target was down for longer than ejection can take,
-// its state was polled all the while, and the state never left rotation: the check
-// does not look at what died. It fires too where the load balancer says that checks
-// are disabled.
+// its state was polled all the while, and every poll told what the last one before
+// it stopped serving had told: the check does not look at what died, or it could not
+// pass before either. It fires too where the load balancer says that checks are
+// disabled.
 func healthCheckBlind(b *bench) ([]Finding, string) {
 	if len(b.obs.States) == 0 {
 		return nil, whyNoStates
@@ -17,16 +18,18 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 				continue
 			}
 			long++
-			polls, out := 0, 0
-			for _, s := range b.obs.States {
-				if s.Target == l.name && s.At.After(c.stop) && s.At.Before(c.ready) {
+			polls, changed := 0, false
+			alive := StateHealthy // what is said of a target that serves
+			for _, s := range b.statesOf(l.name) {
+				switch {
+				case !c.lastServed.IsZero() && s.At.Before(c.lastServed):
+					alive = s.State
+				case s.At.After(c.stop) && s.At.Before(c.ready):
 					polls++
-					if !s.State.InRotation() {
-						out++
-					}
+					changed = changed || s.State.InRotation() != alive.InRotation()
 				}
 			}
-			if polls == 0 || out > 0 {
+			if polls == 0 || changed {
 				continue
 			}
 			found = append(found, Finding{

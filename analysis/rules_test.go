@@ -6,6 +6,15 @@ import (
 	"time"
 )
 
+func TestHealthCheckThatShowsADeathIsNotBlind(t *testing.T) {
+	s := newScene(t)
+	s.stop("api-1", 100, 140, true)
+	s.prepare()
+	if rule := ruleOf(Judge(s.obs), "health-check-blind"); rule.State != RuleClear {
+		t.Errorf("rule state %+v", rule)
+	}
+}
+
 // Each case bends one scene so that one rule fires; the scene without the bend is in
 // TestDrainedRollingDeployIsSupported and fires single-target alone.
 func TestRules(t *testing.T) {
@@ -288,6 +297,17 @@ func TestRules(t *testing.T) {
 			check: func(t *testing.T, f Finding) {
 				if f.Values["down_s"] != 40.0 || f.Values["eject_within_s"] != 22.0 || f.Values["polls"].(int) < 38 {
 					t.Errorf("%+v", f.Values)
+				}
+			},
+		},
+		{
+			name: "unhealthy while it served and while it was dead", fires: "health-check-blind",
+			build: func(s *scene) { s.stop("api-1", 100, 140, false) },
+			bend: func(s *scene) {
+				for i := range s.obs.States {
+					if x := &s.obs.States[i]; x.Target == "api-1" {
+						x.State, x.Reason = StateUnhealthy, "Target.ResponseCodeMismatch"
+					}
 				}
 			},
 		},

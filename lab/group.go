@@ -164,6 +164,16 @@ func (g *targetGroup) healthy(addresses ...string) bool {
 	return true
 }
 
+// settled reports whether all the targets are registered and found healthy or not.
+func (g *targetGroup) settled(addresses ...string) bool {
+	for _, status := range g.describe(addresses...) {
+		if status.state != analysis.StateHealthy && status.state != analysis.StateUnhealthy {
+			return false
+		}
+	}
+	return true
+}
+
 func (g *targetGroup) index(address string) int {
 	return slices.IndexFunc(g.targets, func(t *groupTarget) bool { return t.address == address })
 }

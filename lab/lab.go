@@ -59,9 +59,10 @@ const deregistrationDelay = 3 * time.Second
 // startLimit is how long everything may take to be up and healthy.
 const startLimit = 30 * time.Second
 
-// Start starts a lab. When it returns without an error, both nodes are up and
-// healthy and users are at work; the caller has to call [Lab.Close]. The end of ctx
-// does not end the lab, only a start that is under way.
+// Start starts a lab. When it returns without an error, the nodes are up, the load
+// balancer has found each of them healthy or not, and users are at work; the caller
+// has to call [Lab.Close]. The end of ctx does not end the lab, only a start that is
+// under way.
 func Start(ctx context.Context, options Options) (*Lab, error) {
 	scenario, err := choose(options.Scenario, options.Guards)
 	if err != nil {
@@ -155,9 +156,9 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 		l.group.register(node.address)
 		addresses = append(addresses, node.address)
 	}
-	for !l.group.healthy(addresses...) {
+	for !l.group.settled(addresses...) {
 		if err := sleep(ctx, 10*time.Millisecond); err != nil {
-			return fmt.Errorf("targets are not healthy: %w", err)
+			return fmt.Errorf("targets are not checked: %w", err)
 		}
 	}
 	users, stopUsers := context.WithCancel(context.Background())

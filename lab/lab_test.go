@@ -269,15 +269,26 @@ func (r *record) span() (from, to time.Time, class analysis.Class) {
 // tail as short as possible, and closes the lab.
 func runScaled(t *testing.T, name string, interval time.Duration) (*Lab, *record) {
 	t.Helper()
-	chosen, err := choose(name, nil)
+	return runBent(t, name, nil, func(s *scenario) { s.scale(interval) }, nil)
+}
+
+// scale changes the check interval and shortens everything else.
+func (s *scenario) scale(interval time.Duration) {
+	s.health.Interval, s.health.Timeout = interval, min(s.health.Timeout, interval*2/3)
+	s.window.Baseline, s.window.Tail = 0, time.Second
+	s.boot, s.restartDelay = 200*time.Millisecond, interval*2/5 // together less than one interval
+}
+
+// runBent runs a scenario with guards after bend has changed it, with watch beside it
+// until the run is over, and closes the lab.
+func runBent(t *testing.T, name string, guards []string, bend func(*scenario), watch func(*Lab, context.Context)) (*Lab, *record) {
+	t.Helper()
+	bent, err := choose(name, guards)
 	if err != nil {
 		t.Fatal(err)
 	}
-	scaled := *chosen
-	scaled.health.Interval, scaled.health.Timeout = interval, min(scaled.health.Timeout, interval*2/3)
-	scaled.window.Baseline, scaled.window.Tail = 0, time.Second
-	scaled.boot, scaled.restartDelay = 200*time.Millisecond, interval*2/5 // together less than one interval
-	l, err := startScenario(t.Context(), &scaled, Options{Dir: t.TempDir()})
+	bend(bent)
+	l, err := startScenario(t.Context(), bent, Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,10 +298,18 @@ func runScaled(t *testing.T, name string, interval time.Duration) (*Lab, *record
 	} else {
 		answer.Body.Close()
 	}
+	watching, stop := context.WithCancel(t.Context())
+	defer stop()
+	var watched sync.WaitGroup
+	if watch != nil {
+		watched.Go(func() { watch(l, watching) })
+	}
 	told := &record{at: map[string]time.Time{}}
 	if _, err := l.Run(t.Context(), told); err != nil {
 		t.Fatal(err)
 	}
+	stop()
+	watched.Wait()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -158,6 +158,10 @@ func (n *node) routes() http.Handler {
 	mux.Handle("GET /v1/stores/{id}/menus", n.logged(getMenus))
 	mux.Handle("GET /v1/orders/{id}", n.logged(getOrder))
 	mux.Handle("POST /v1/orders", n.logged(postOrder))
+	// One application for many tenants: without a tenant's host name there is nothing.
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		failure(http.StatusNotFound, "NO_SUCH_TENANT").write(w)
+	})
 	mux.Handle("/", n.logged(func(*http.Request) reply {
 		return failure(http.StatusNotFound, "NOT_FOUND")
 	}))

@@ -15,6 +15,7 @@ var scenarios = []*scenario{
 	&rollingNaive,
 	&rollingDrain,
 	&kill,
+	&failOpen,
 }
 
 // scenario is one deploy, its settings, and what a judge has to find.
