@@ -23,7 +23,7 @@ type serviceFile struct {
 	LoadBalancers []loadBalancerFile `yaml:"load_balancers,omitempty"`
 	AppLogs       []appLogFile       `yaml:"app_logs,omitempty"`
 	RequestID     requestIDFile      `yaml:"request_id,omitempty"`
-	LogRules      []string           `yaml:"log_rules,omitempty"`
+	LogRules      []logRuleFile      `yaml:"log_rules,omitempty"`
 	Traffic       trafficFile        `yaml:"traffic,omitempty"`
 	Routes        []routeFile        `yaml:"routes,omitempty"`
 	Probes        []probeFile        `yaml:"probes,omitempty"`
@@ -121,7 +121,11 @@ type appLogFile struct {
 	TargetLabel string `yaml:"target_label,omitempty"`
 	Tenant      string `yaml:"tenant,omitempty"`
 	Target      string `yaml:"target,omitempty"`
+	TargetMatch string `yaml:"target_match,omitempty"`
+	Unit        string `yaml:"unit,omitempty"`
 	Zone        string `yaml:"zone,omitempty"`
+	TimeFormat  string `yaml:"time_format,omitempty"`
+	TimeMatch   string `yaml:"time_match,omitempty"`
 	Every       string `yaml:"every,omitempty"`
 }
 

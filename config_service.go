@@ -21,7 +21,6 @@ var (
 	appLogKinds            = []string{"file"}
 	appLogKindsReserved    = []string{"loki", "journal"}
 	fileKinds              = []string{"file"}
-	logRuleNames           = []string{"spring-boot", "systemd"}
 	classes                = []string{"user", "probe", "health", "tool"}
 )
 

@@ -13,7 +13,6 @@ import (
 
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
-	"gapless/collectors/applog"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -101,51 +100,6 @@ func (c *checker) health(path string, file *healthFile) analysis.HealthCheck {
 		}
 	}
 	return check
-}
-
-// appLogs converts the application logs with what is to be looked for in them.
-func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sources namesSeen) {
-	for i, rule := range file.LogRules {
-		c.oneOf(fmt.Sprintf("%s.log_rules[%d]", path, i), rule, "", logRuleNames, nil)
-	}
-	if file.RequestID.LogMatch != "" {
-		c.group(path+".request_id.log_match", file.RequestID.LogMatch)
-	}
-	if file.RequestID.ReceivedMatch != "" {
-		c.group(path+".request_id.received_match", file.RequestID.ReceivedMatch)
-	}
-	s.requestIDHeader = file.RequestID.Header
-	names := make([]string, len(s.Targets))
-	for i, target := range s.Targets {
-		names[i] = target.Name
-	}
-	for i := range file.AppLogs {
-		at := fmt.Sprintf("%s.app_logs[%d]", path, i)
-		log := &file.AppLogs[i]
-		c.name(at+".name", log.Name, "source", sources)
-		kind := c.oneOf(at+".kind", log.Kind, "", appLogKinds, appLogKindsReserved)
-		if kind != "file" {
-			continue
-		}
-		c.only(at, kind, "loki", "query", log.Query, "target_label", log.TargetLabel, "tenant", log.Tenant)
-		if !slices.Contains(names, log.Target) {
-			c.wrong(at+".target", "%q is no target of this service; allowed: %s", log.Target, strings.Join(names, ", "))
-		}
-		s.AppLogs = append(s.AppLogs, analysis.AppLog{Name: log.Name, Kind: kind, Target: log.Target})
-		s.appLogs = append(s.appLogs, applog.Config{
-			Service: s.Name, Source: log.Name, Kind: kind, URL: c.location(at+".url", log.URL, false), Target: log.Target, Zone: c.zone(at+".zone", log.Zone),
-			LogMatch: file.RequestID.LogMatch, ReceivedMatch: file.RequestID.ReceivedMatch, Rules: file.LogRules,
-			Every: c.duration(at+".every", log.Every, time.Second, 10*time.Millisecond),
-		})
-	}
-}
-
-// group checks a pattern that has to find a request's id.
-func (c *checker) group(path, pattern string) {
-	compiled := c.regexp(path, pattern)
-	if compiled != nil && !slices.Contains(compiled.SubexpNames(), "id") {
-		c.wrong(path, "%q has no group for the id; allowed: a regular expression with (?P<id>…)", pattern)
-	}
 }
 
 func (c *checker) probes(path string, files []probeFile, s *serviceConfig, sources namesSeen) {

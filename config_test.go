@@ -99,7 +99,7 @@ func TestConfigurationOfTheContract(t *testing.T) {
 		s.states[1].Path != "/etc/gapless/states.ndjson" {
 		t.Errorf("states: %+v", s.states)
 	}
-	if len(s.appLogs) != 1 || s.appLogs[0].URL != "file:///logs/api-1.log" || s.appLogs[0].Zone.String() != "Asia/Seoul" || len(s.appLogs[0].Rules) != 2 {
+	if len(s.appLogs) != 1 || s.appLogs[0].URL != "file:///logs/api-1.log" || s.appLogs[0].Lines.Zone.String() != "Asia/Seoul" || len(s.appLogs[0].Lines.Sets) != 2 {
 		t.Errorf("application logs: %+v", s.appLogs)
 	}
 	if len(s.probes) != 2 || s.probes[0].KeepAlive || s.probes[0].Classify["unknown"] != "status == 202" || s.probes[0].RequestIDHeader != "X-Request-Id" {
@@ -154,7 +154,20 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"target of an application log", 0, "target: api-1, zone", "target: api-9, zone", []string{"app_logs[0].target", `"api-9"`, "api-1"}},
 		{"pattern", 0, `rid=(?P<id>\S+) received`, `rid=(?P<id>\S+ received`, []string{"received_match", "RE2"}},
 		{"pattern without an id", 0, `rid=(?P<id>\S+) received`, `rid=(\S+) received`, []string{"received_match", "(?P<id>"}},
-		{"log rule", 0, "log_rules: [spring-boot, systemd]", "log_rules: [spring-boot, tomcat]", []string{"log_rules[1]", `"tomcat"`, "spring-boot, systemd"}},
+		{"log rule", 0, "log_rules: [spring-boot, systemd]", "log_rules: [spring-boot, jetty]", []string{"log_rules[1]", `"jetty"`, "spring-boot, systemd"}},
+		{"log rule twice", 0, "log_rules: [spring-boot, systemd]", "log_rules: [spring-boot, spring-boot]", []string{"log_rules[1]", `"spring-boot"`, "twice"}},
+		{"own rule without an event", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b}]", []string{"log_rules[0].event", "missing", "work.began"}},
+		{"own rule's event", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, event: began}]", []string{"log_rules[0].event", `"began"`, "work.began"}},
+		{"own rule's step", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, step: ready}]", []string{"log_rules[0].step", `"ready"`, "app.ready"}},
+		{"own rule's pattern", 0, "log_rules: [spring-boot, systemd]", "log_rules: [spring-boot, {name: a, match: 'b(', step: app.ready}]", []string{"log_rules[1].match", `"b("`, "missing closing", "RE2"}},
+		{"own rule without a group", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, event: work.began}]", []string{"log_rules[0].match", `"b"`, "(?P<key>"}},
+		{"own rule that matches everything", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: '.*', step: app.ready}]", []string{"log_rules[0].match", `".*"`, "every line"}},
+		{"own rule's target", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, step: app.ready, target: api-9}]", []string{"log_rules[0].target", `"api-9"`, "api-1"}},
+		{"own rule's unknown key", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, stage: app.ready}]", []string{"log_rules[0]", `"stage"`}},
+		{"time format", 0, "target: api-1, zone", "target: api-1, time_format: '%Y-%q', zone", []string{"app_logs[0].time_format", `"%q"`, "%Y %m"}},
+		{"time match alone", 0, "target: api-1, zone", "target: api-1, time_match: 'x', zone", []string{"app_logs[0].time_match", "time_format"}},
+		{"target and pattern", 0, "target: api-1, zone", "target: api-1, target_match: '(?P<target>x)', zone", []string{"app_logs[0].target_match", "one of the two"}},
+		{"target pattern", 0, "target: api-1, zone", "target_match: '(x)', zone", []string{"app_logs[0].target_match", "(?P<target>"}},
 		{"traffic path", 0, "{path: /actuator/health}", "{path: /actuator/health?x=1}", []string{"traffic.health[2].path"}},
 		{"traffic client", -1, "client: 10.0.0.0/8", "client: ten", []string{"traffic", `"ten"`, "CIDR"}},
 		{"empty traffic rule", -1, "[{client: 10.0.0.0/8}]", "[{}]", []string{"traffic", "every request"}},

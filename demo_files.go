@@ -118,7 +118,7 @@ func commonConfig(settings lab.Settings) serviceFile {
 			}},
 		}},
 		RequestID: requestIDFile{Header: settings.RequestIDHeader, LogMatch: settings.LogMatch, ReceivedMatch: settings.ReceivedMatch},
-		LogRules:  settings.LogRules,
+		LogRules:  ruleSets(settings.LogRules),
 		Traffic: trafficFile{
 			Probe: trafficRules(settings.Traffic.Probe), Health: trafficRules(settings.Traffic.Health), Tool: trafficRules(settings.Traffic.Tool),
 		},

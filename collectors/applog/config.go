@@ -1,20 +1,21 @@
 // Package applog reads the logs of applications: which of our own requests they
 // handled, and when they stopped, died and became ready.
 //
-// What belongs here: following files, finding request ids and the lines of known
-// frameworks in them, and counting how many lines each rule was tried on. A line's
-// text never leaves this package.
+// What belongs here: following files and reading each form of them into lines. What a
+// line says is the business of the package logrules.
 package applog
 
 import (
 	"context"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/applog/logrules"
 )
 
 // KindFile is the kind of files on this machine.
@@ -35,15 +36,10 @@ type Config struct {
 	Source  string // its name in the configuration
 	Kind    string // empty is file
 	URL     string // file:///path, or a path; * ? and [ make it a pattern for several files
-	// Target wrote the lines. Where it is empty, the group "target" of the request-id
-	// patterns names it, and rules about starts and stops apply to no target.
-	Target string
-	Zone   *time.Location // of line times that name none; nil is UTC
-
-	// LogMatch finds a request that was answered: group id, and where there are
-	// any, groups status and target. ReceivedMatch finds one that was begun.
-	LogMatch, ReceivedMatch string
-	Rules                   []string // names of rule sets: spring-boot, systemd
+	// TargetMatch finds in a file's path who wrote it: its group "target". Nil where
+	// Lines.Target does, or the lines themselves.
+	TargetMatch *regexp.Regexp
+	Lines       logrules.Config // what is looked for; its Source, Names and Now are those here
 
 	Every time.Duration // between two looks at the files; 0 is a second
 	Names *analysis.Classifier
@@ -53,13 +49,10 @@ type Config struct {
 
 // Reader reads one application log.
 type Reader struct {
-	cfg      Config
-	sink     Sink
-	pattern  string
-	answered *idPattern
-	received *idPattern
-	rules    []rule
-	counted  []string // names of everything that is counted, by index
+	cfg     Config
+	sink    Sink
+	pattern string
+	lines   *logrules.Interpreter
 
 	mu      sync.Mutex // one pass at a time
 	files   map[string]*file
@@ -78,9 +71,6 @@ func New(cfg Config, sink Sink) (*Reader, error) {
 	if cfg.Kind != KindFile {
 		return nil, fmt.Errorf("application log %s: kind %q is not %s", cfg.Source, cfg.Kind, KindFile)
 	}
-	if cfg.Zone == nil {
-		cfg.Zone = time.UTC
-	}
 	if cfg.Every <= 0 {
 		cfg.Every = time.Second
 	}
@@ -97,24 +87,11 @@ func New(cfg Config, sink Sink) (*Reader, error) {
 	if r.pattern == "" || strings.Contains(r.pattern, "://") {
 		return nil, fmt.Errorf("application log %s: url %q is not a file:///path", cfg.Source, cfg.URL)
 	}
+	lines := cfg.Lines
+	lines.Source, lines.Names, lines.Now = cfg.Source, cfg.Names, cfg.Now
 	var err error
-	if r.answered, err = compileID(cfg.LogMatch); err != nil {
-		return nil, fmt.Errorf("application log %s: log_match: %w", cfg.Source, err)
-	}
-	if r.received, err = compileID(cfg.ReceivedMatch); err != nil {
-		return nil, fmt.Errorf("application log %s: received_match: %w", cfg.Source, err)
-	}
-	r.counted = []string{RuleAnswered, RuleReceived, RuleProbe}
-	for _, name := range cfg.Rules {
-		set, ok := ruleSets[name]
-		if !ok {
-			return nil, fmt.Errorf("application log %s: log_rules: %q is none of spring-boot, systemd", cfg.Source, name)
-		}
-		for _, each := range set {
-			each.count = len(r.counted)
-			r.counted = append(r.counted, each.name)
-			r.rules = append(r.rules, each)
-		}
+	if r.lines, err = logrules.New(lines); err != nil {
+		return nil, fmt.Errorf("application log %s: %w", cfg.Source, err)
 	}
 	return r, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/applog/logrules"
 	"gapless/collectors/follow"
 	"gapless/collectors/plainfile"
 )
@@ -180,13 +181,13 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 	if err != nil {
 		return err
 	}
-	at := f.position
+	at, target := f.position, r.targetOf(path)
 	if at.Offset >= info.Size() && f.known {
 		return nil
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(opened, at.Offset, info.Size()-at.Offset), 256<<10)
 	long := make([]byte, 0) // grows only for lines over the reader's size
-	b := newBatch()
+	b, size := logrules.NewBatch(), int64(0)
 	for {
 		part, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
@@ -196,7 +197,7 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 				}
 				at.Skip = true
 				at.Offset += int64(len(long))
-				b.bytes += int64(len(long))
+				size += int64(len(long))
 				long = long[:0]
 			}
 			continue
@@ -212,27 +213,27 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 		ended := err == nil
 		if len(line) > 0 && (ended || whole || at.Skip) {
 			if !at.Skip {
-				r.line(b, trim(line), &at)
+				r.lines.Line(b, &at.State, logrules.Line{Text: trim(line), Target: target})
 			}
 			at.Skip = at.Skip && !ended
 			at.Offset += int64(len(line))
-			b.bytes += int64(len(line))
+			size += int64(len(line))
 		}
 		long = long[:0]
 		if !ended {
 			break
 		}
-		if b.bytes >= batchBytes || len(b.handled) >= batchRows {
+		if size >= batchBytes || b.Rows() >= batchRows {
 			if err := r.add(ctx, p, path, f, opened, info, b, &at); err != nil {
 				return err
 			}
-			b = newBatch()
+			b, size = logrules.NewBatch(), 0
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 		}
 	}
-	if b.bytes == 0 && f.known {
+	if size == 0 && f.known {
 		return nil
 	}
 	return r.add(ctx, p, path, f, opened, info, b, &at)
@@ -240,19 +241,31 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 
 // add hands a batch on. Only when it is stored does the file's position move, but
 // reading goes on meanwhile.
-func (r *Reader) add(ctx context.Context, p *pass, path string, f *file, opened *os.File, info os.FileInfo, b *batch, at *position) error {
-	r.settle(b, at)
-	if b.timeless > 0 {
-		p.errs = append(p.errs, fmt.Sprintf("%s: %d lines match a rule and have no time that is understood", path, b.timeless))
+func (r *Reader) add(ctx context.Context, p *pass, path string, f *file, opened *os.File, info os.FileInfo, b *logrules.Batch, at *position) error {
+	r.lines.Settle(b, &at.State)
+	if b.Timeless > 0 {
+		p.errs = append(p.errs, fmt.Sprintf("%s: %d lines match a rule and have no time that is understood", path, b.Timeless))
 	}
 	if err := at.identify(opened, info); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
 	next := *at
 	encoded := next.encode()
-	return p.add(ctx, f, analysis.AppBatch{
-		File: path, Position: encoded, Handled: b.handled, Steps: b.steps, Counts: r.counts(b),
-	}, func() { f.position, f.known, f.stored = next, true, encoded })
+	batch := analysis.AppBatch{File: path, Position: encoded}
+	r.lines.Fill(b, &batch)
+	return p.add(ctx, f, batch, func() { f.position, f.known, f.stored = next, true, encoded })
+}
+
+// targetOf is who wrote a file, as its path says; empty where that does not.
+func (r *Reader) targetOf(path string) string {
+	if r.cfg.TargetMatch == nil {
+		return ""
+	}
+	m := r.cfg.TargetMatch.FindStringSubmatch(filepath.ToSlash(path))
+	if m == nil {
+		return ""
+	}
+	return m[r.cfg.TargetMatch.SubexpIndex("target")]
 }
 
 func trim(line []byte) []byte {

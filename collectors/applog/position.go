@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
+	"gapless/collectors/applog/logrules"
 	"gapless/collectors/follow"
 )
 
@@ -18,12 +18,13 @@ const headSize = 1024
 // position is where reading a file goes on, and by what it is known again. What
 // was read of it is at least as long as its head.
 type position struct {
-	Inode   uint64    `json:"inode"`
-	HeadLen int       `json:"head_len"`
-	Head    string    `json:"head"` // SHA-256 of the first HeadLen bytes
-	Offset  int64     `json:"offset"`
-	Skip    bool      `json:"skip,omitempty"` // inside a line that is too long
-	Last    time.Time `json:"last"`           // time of the last line that had one
+	Inode   uint64 `json:"inode"`
+	HeadLen int    `json:"head_len"`
+	Head    string `json:"head"` // SHA-256 of the first HeadLen bytes
+	Offset  int64  `json:"offset"`
+	Skip    bool   `json:"skip,omitempty"` // inside a line that is too long
+
+	logrules.State // after the last line that was read
 }
 
 func decodePosition(b []byte) (position, error) {
@@ -43,7 +44,7 @@ func decodePosition(b []byte) (position, error) {
 func (p position) encode() []byte {
 	b, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // a time beyond the year 9999, which lineTime does not give
+		panic(err) // a time beyond the year 9999, which no line has
 	}
 	return b
 }

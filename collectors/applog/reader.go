@@ -160,7 +160,7 @@ func (p *pass) flush(ctx context.Context, to time.Time) error {
 	b.Run, b.Before = p.run, p.file.stored
 	b.To = to
 	b.At = p.at()
-	b.Rows = len(b.Handled) + len(b.Steps)
+	b.Rows = len(b.Handled) + len(b.Steps) + len(b.Signals) + len(b.Journeys)
 	if err := p.reader.sink.AddAppBatch(ctx, p.reader.cfg.Service, b); err != nil {
 		return fmt.Errorf("store lines of %s: %w", b.File, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/applog/logrules"
 )
 
 const (
@@ -33,7 +34,7 @@ func TestCollectAttributesRequests(t *testing.T) {
 		spring("06:26:03.000", "no id here"),
 	)
 	sink := &sink{}
-	r := open(t, Config{URL: "file://" + path, Target: "api-1", LogMatch: answered, ReceivedMatch: received}, sink)
+	r := open(t, Config{URL: "file://" + path, Lines: logrules.Config{Target: "api-1", LogMatch: answered, ReceivedMatch: received}}, sink)
 	if err := r.Collect(t.Context(), from, to); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestCollectAttributesRequests(t *testing.T) {
 	}
 	equal(t, "handled", sink.handled, want)
 	equal(t, "counts", sink.totals(), map[string][2]int{
-		RuleAnswered: {4, 2}, RuleReceived: {4, 1}, RuleProbe: {3, 2},
+		logrules.RuleAnswered: {4, 2}, logrules.RuleReceived: {4, 1}, logrules.RuleProbe: {3, 2},
 	})
 	if run := sink.runs[len(sink.runs)-1]; run.Code != "" || run.From != from || run.To != to || run.Rows != 2 {
 		t.Errorf("run %+v", run)
@@ -56,7 +57,7 @@ func TestCollectAttributesRequests(t *testing.T) {
 func TestTwoReadersOfOneLog(t *testing.T) {
 	path := write(t, "api-1.log", spring("06:25:01.000", "rid=r1-000001 status=200"))
 	sink := &sink{}
-	cfg := Config{URL: "file://" + path, Target: "api-1", LogMatch: answered}
+	cfg := Config{URL: "file://" + path, Lines: logrules.Config{Target: "api-1", LogMatch: answered}}
 	live, past := open(t, cfg, sink), open(t, cfg, sink)
 	for i, r := range []*Reader{live, past, live, past, past, live} {
 		if i > 0 {
@@ -72,7 +73,7 @@ func TestTwoReadersOfOneLog(t *testing.T) {
 		if err := r.Collect(t.Context(), from, to); err != nil {
 			t.Fatal(err)
 		}
-		if got := sink.totals()[RuleAnswered]; got != [2]int{i + 1, i + 1} || len(sink.handled) != i+1 {
+		if got := sink.totals()[logrules.RuleAnswered]; got != [2]int{i + 1, i + 1} || len(sink.handled) != i+1 {
 			t.Fatalf("after %d lines: counted %v, %d handled", i+1, got, len(sink.handled))
 		}
 	}
@@ -87,12 +88,12 @@ func TestTwoReadersOfOneLog(t *testing.T) {
 func TestLinesCountInTheirSecond(t *testing.T) {
 	path := write(t, "api-1.log", spring("06:25:01.000", "a"), spring("06:25:01.900", "b"), spring("06:25:02.000", "c"), spring("06:25:59.999", "d"))
 	sink := &sink{}
-	if err := open(t, Config{URL: "file://" + path, Target: "api-1", LogMatch: answered}, sink).Collect(t.Context(), from, to); err != nil {
+	if err := open(t, Config{URL: "file://" + path, Lines: logrules.Config{Target: "api-1", LogMatch: answered}}, sink).Collect(t.Context(), from, to); err != nil {
 		t.Fatal(err)
 	}
 	lines := map[int]int{}
 	for _, c := range sink.counts {
-		if c.Rule == RuleAnswered {
+		if c.Rule == logrules.RuleAnswered {
 			lines[c.Second.Second()] += c.Lines
 		}
 	}
@@ -124,7 +125,7 @@ func TestRules(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			sink := &sink{}
-			r := open(t, Config{URL: write(t, "app.log", test.line), Target: "api-1", Rules: []string{"spring-boot", "systemd"}}, sink)
+			r := open(t, Config{URL: write(t, "app.log", test.line), Lines: logrules.Config{Target: "api-1", Sets: []string{"spring-boot", "systemd"}}}, sink)
 			if err := r.Collect(t.Context(), from, to); err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +145,7 @@ func TestOnlyWholeNewLinesAreRead(t *testing.T) {
 		t.Run(fmt.Sprintf("restarted=%v", restarted), func(t *testing.T) {
 			path := write(t, "app.log", line(1), line(2))
 			sink := &sink{}
-			cfg := Config{URL: path, LogMatch: answered}
+			cfg := Config{URL: path, Lines: logrules.Config{LogMatch: answered}}
 			r := open(t, cfg, sink)
 			step := func(want ...int) {
 				t.Helper()
@@ -154,7 +155,7 @@ func TestOnlyWholeNewLinesAreRead(t *testing.T) {
 				}
 				r.look(t.Context(), true)
 				equal(t, "sequence numbers", sink.seqs(), want)
-				if n := sink.totals()[RuleAnswered][0]; n != len(want) {
+				if n := sink.totals()[logrules.RuleAnswered][0]; n != len(want) {
 					t.Errorf("%d lines counted, want %d", n, len(want))
 				}
 			}
@@ -212,7 +213,7 @@ func TestRotationLosesNothing(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, restarted=%v", test.name, restarted), func(t *testing.T) {
 				path := write(t, "app.log", long...)
 				sink := &sink{}
-				cfg := Config{URL: path + "*", LogMatch: answered}
+				cfg := Config{URL: path + "*", Lines: logrules.Config{LogMatch: answered}}
 				r := open(t, cfg, sink)
 				r.look(t.Context(), true)
 				equal(t, "before", sink.seqs(), all)
@@ -223,7 +224,7 @@ func TestRotationLosesNothing(t *testing.T) {
 				sink.handled, sink.counts = nil, nil
 				r.look(t.Context(), true)
 				equal(t, "after", sink.seqs(), test.want)
-				if n := sink.totals()[RuleAnswered][0]; n != len(test.want) {
+				if n := sink.totals()[logrules.RuleAnswered][0]; n != len(test.want) {
 					t.Errorf("%d lines counted, want %d", n, len(test.want))
 				}
 				sink.handled = nil
@@ -239,7 +240,7 @@ func TestOneRunCoversAPass(t *testing.T) {
 	path := write(t, "app-1.log", line(1))
 	put(t, filepath.Join(filepath.Dir(path), "app-2.log"), line(2)+"\n")
 	sink := &sink{}
-	r := open(t, Config{URL: filepath.Dir(path) + "/app-*.log", LogMatch: answered}, sink)
+	r := open(t, Config{URL: filepath.Dir(path) + "/app-*.log", Lines: logrules.Config{LogMatch: answered}}, sink)
 	if err := r.Collect(t.Context(), from, to); err != nil {
 		t.Fatal(err)
 	}
@@ -252,12 +253,12 @@ func TestOneRunCoversAPass(t *testing.T) {
 func TestLinesWithoutTime(t *testing.T) {
 	path := write(t, "app.log", line(1), spring("06:25:07.500", "something"), spring("06:25:09.500", "worse"), "\tat rid=r1-000002 status=500")
 	sink := &sink{}
-	r := open(t, Config{URL: path, LogMatch: answered}, sink)
+	r := open(t, Config{URL: path, Lines: logrules.Config{LogMatch: answered}}, sink)
 	r.look(t.Context(), true)
 	appendTo(t, path, spring("06:25:11.000", "a")+"\n"+spring("06:25:12.000", "b")+"\n")
 	r.look(t.Context(), true)
 	appendTo(t, path, "\tat rid=r1-000003 status=500\n")
-	r = open(t, Config{URL: path, LogMatch: answered}, sink)
+	r = open(t, Config{URL: path, Lines: logrules.Config{LogMatch: answered}}, sink)
 	r.look(t.Context(), true)
 	var at []string
 	for _, h := range sink.handled {
@@ -265,7 +266,7 @@ func TestLinesWithoutTime(t *testing.T) {
 	}
 	equal(t, "seconds", at, []string{"01.0", "09.5", "12.0"})
 	equal(t, "sequence numbers", sink.seqs(), []int{1, 2, 3})
-	if n := sink.totals()[RuleAnswered]; n != [2]int{7, 3} {
+	if n := sink.totals()[logrules.RuleAnswered]; n != [2]int{7, 3} {
 		t.Errorf("%v lines counted and matched", n)
 	}
 }
@@ -274,7 +275,7 @@ func TestLinesWithoutTime(t *testing.T) {
 func TestLongLine(t *testing.T) {
 	path := write(t, "app.log", line(1))
 	sink := &sink{}
-	cfg := Config{URL: path, LogMatch: answered}
+	cfg := Config{URL: path, Lines: logrules.Config{LogMatch: answered}}
 	open(t, cfg, sink).look(t.Context(), true)
 	appendTo(t, path, strings.Repeat("x", 2*maxLine))
 	open(t, cfg, sink).look(t.Context(), true)
@@ -299,7 +300,7 @@ func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := write(t, "app.log", line(1))
 		sink := &sink{}
-		r := open(t, Config{URL: path, LogMatch: answered}, sink)
+		r := open(t, Config{URL: path, Lines: logrules.Config{LogMatch: answered}}, sink)
 		begun := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -329,7 +330,7 @@ func TestReplacedBeforeAnythingWasRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "app.log")
 	put(t, path, "")
 	sink := &sink{}
-	r := open(t, Config{URL: path, LogMatch: answered}, sink)
+	r := open(t, Config{URL: path, Lines: logrules.Config{LogMatch: answered}}, sink)
 	r.look(t.Context(), true)
 	appendTo(t, path, line(1)+"\n")
 	rename(t, path, path+".1")
@@ -350,7 +351,7 @@ func TestMissingFileIsAStoredRun(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			folder := t.TempDir()
 			sink := &sink{}
-			r := open(t, Config{URL: "file://" + test.url(folder), LogMatch: answered}, sink)
+			r := open(t, Config{URL: "file://" + test.url(folder), Lines: logrules.Config{LogMatch: answered}}, sink)
 			if err := r.Collect(t.Context(), from, to); err == nil {
 				t.Error("Collect: no error")
 			}
@@ -368,7 +369,7 @@ func TestVanishedFileComesBack(t *testing.T) {
 	path := write(t, "app.log", line(1))
 	now := from
 	sink := &sink{}
-	r := open(t, Config{URL: path, LogMatch: answered, Now: func() time.Time { return now }}, sink)
+	r := open(t, Config{URL: path, Now: func() time.Time { return now }, Lines: logrules.Config{LogMatch: answered}}, sink)
 	r.covered = now
 	pass := func() { now = now.Add(time.Second); r.look(t.Context(), false) }
 	pass()
@@ -393,7 +394,7 @@ func TestVanishedFileComesBack(t *testing.T) {
 func TestFailedStoreIsReadAgain(t *testing.T) {
 	path := write(t, "app.log", line(1), line(2))
 	sink := &sink{fail: 1}
-	r := open(t, Config{URL: path, LogMatch: answered}, sink)
+	r := open(t, Config{URL: path, Lines: logrules.Config{LogMatch: answered}}, sink)
 	r.look(t.Context(), true)
 	equal(t, "after the failure", sink.seqs(), []int{})
 	r.look(t.Context(), true)
@@ -411,7 +412,7 @@ func TestHostileLines(t *testing.T) {
 		spring("06:25:01.000", "rid=r1-000005 status=99999999999999999999"),
 	)
 	sink := &sink{}
-	r := open(t, Config{URL: path, LogMatch: answered, Rules: []string{"spring-boot", "systemd"}}, sink)
+	r := open(t, Config{URL: path, Lines: logrules.Config{LogMatch: answered, Sets: []string{"spring-boot", "systemd"}}}, sink)
 	if err := r.Collect(t.Context(), from, to); err != nil {
 		t.Fatal(err)
 	}
@@ -426,7 +427,7 @@ func TestLastLineWithoutEnd(t *testing.T) {
 	path := write(t, "app.log", line(1))
 	appendTo(t, path, line(2))
 	sink := &sink{}
-	r := open(t, Config{URL: path, LogMatch: answered}, sink)
+	r := open(t, Config{URL: path, Lines: logrules.Config{LogMatch: answered}}, sink)
 	if err := r.Collect(t.Context(), from, to); err != nil {
 		t.Fatal(err)
 	}
@@ -447,9 +448,9 @@ func TestConfigurationErrors(t *testing.T) {
 	}{
 		{Config{URL: "s3://bucket/x"}, "is not a file:///path"},
 		{Config{URL: "/x", Kind: "journal"}, `kind "journal"`},
-		{Config{URL: "/x", LogMatch: "rid=("}, "log_match"},
-		{Config{URL: "/x", ReceivedMatch: "rid=x"}, "no group (?P<id>"},
-		{Config{URL: "/x", Rules: []string{"log4j"}}, `"log4j"`},
+		{Config{URL: "/x", Lines: logrules.Config{LogMatch: "rid=("}}, "log_match"},
+		{Config{URL: "/x", Lines: logrules.Config{ReceivedMatch: "rid=x"}}, "no group (?P<id>"},
+		{Config{URL: "/x", Lines: logrules.Config{Sets: []string{"log4j"}}}, `"log4j"`},
 	} {
 		test.cfg.Source = "app"
 		if _, err := New(test.cfg, &sink{}); err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "application log app") {
@@ -476,7 +477,7 @@ func BenchmarkRead(b *testing.B) {
 	b.SetBytes(int64(text.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		r, err := New(Config{Source: "app", URL: path, LogMatch: answered, ReceivedMatch: received, Rules: []string{"spring-boot", "systemd"}}, &sink{})
+		r, err := New(Config{Source: "app", URL: path, Lines: logrules.Config{LogMatch: answered, ReceivedMatch: received, Sets: []string{"spring-boot", "systemd"}}}, &sink{})
 		if err != nil {
 			b.Fatal(err)
 		}

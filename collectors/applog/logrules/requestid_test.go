@@ -1,10 +1,15 @@
-package applog
+package logrules
 
 import (
-	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+)
+
+const (
+	answered = `rid=(?P<id>\S+) status=(?P<status>\d+)`
+	received = `rid=(?P<id>\S+) received`
 )
 
 func TestFind(t *testing.T) {
@@ -99,6 +104,8 @@ func TestLineTime(t *testing.T) {
 		{"2026-10-14 15:25:01.678  INFO", ms, "  INFO"},
 		{"2026-10-14 15:25:01,678 [main]", ms, " [main]"},
 		{"2026-10-14T15:25:01+0900 api-1", at, " api-1"},
+		{"2026/10/14 15:25:01 [error]", at, " [error]"},
+		{"14-Oct-2026 15:25:01.678 INFO", ms, " INFO"},
 		{"2026-10-14T01:25:01.678000-05:00 api-1", ms, " api-1"},
 		{"2026-10-14 06:25:01.678 +0000 x", ms, " x"},
 		{"2026-10-14 15:25:01.678 -1 x", ms, " -1 x"},
@@ -114,7 +121,7 @@ func TestLineTime(t *testing.T) {
 			t.Errorf("%s: got %v, rest %q, %v; want %v, rest %q", test.line, got, test.line[n:], ok, test.want, test.rest)
 		}
 	}
-	for _, line := range []string{"", "\tat com.example.App", "2026-13-14T06:25:01Z", "2026-10-14T24:25:01Z", "2026-10-14", "2026/10/14 06:25:01", "Okt 14 15:25:01 x", "9999-12-31T23:59:59-18:00"} {
+	for _, line := range []string{"", "\tat com.example.App", "2026-13-14T06:25:01Z", "2026-10-14T24:25:01Z", "2026-10-14", "2026/10-14 06:25:01", "14-Okt-2026 06:25:01.000", "Okt 14 15:25:01 x", "9999-12-31T23:59:59-18:00"} {
 		if got, _, ok := lineTime([]byte(line), seoul, now); ok {
 			t.Errorf("%q: got %v", line, got)
 		}
@@ -133,7 +140,10 @@ func FuzzLineTime(f *testing.F) {
 			if _, err := at.MarshalJSON(); err != nil {
 				t.Fatal(err)
 			}
-			_ = fmt.Sprint(string(message([]byte(line), n)))
+			text, _ := message([]byte(line), n)
+			if !strings.HasSuffix(line, string(text)) {
+				t.Fatalf("message %q is not the end of the line", text)
+			}
 		}
 	})
 }

@@ -1,0 +1,232 @@
+package logrules
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+	"time"
+)
+
+// object is a log line that is a JSON object, as logback (logstash-encoder), Spring
+// Boot's structured logging, log4j2, zap, slog, bunyan and pino write it. Its values
+// are as they stood, but for the message, which is text.
+type object struct {
+	time    []byte
+	message []byte
+	level   []byte
+	logger  []byte
+}
+
+// keys of a JSON log line, the first that is there first.
+var (
+	timeKeys    = []string{"@timestamp", "timestamp", "time", "ts", "instant", "timeMillis", "datetime", "date", "t"}
+	messageKeys = []string{"message", "msg", "@message", "short_message"}
+	levelKeys   = []string{"level", "log.level", "severity", "levelname", "lvl", "_level_name"}
+	loggerKeys  = []string{"logger_name", "logger", "log.logger", "loggerName", "_log_logger", "name"}
+)
+
+// parseObject takes the outermost members of an object. A line that is no whole
+// object, or has no message, is taken as text.
+func parseObject(line []byte) (o object, ok bool) {
+	ranks := [4]int{len(timeKeys), len(messageKeys), len(levelKeys), len(loggerKeys)}
+	var message []byte
+	fields := [4]*[]byte{&o.time, &message, &o.level, &o.logger}
+	ok = members(line, func(key, value []byte) {
+		for i, keys := range [4][]string{timeKeys, messageKeys, levelKeys, loggerKeys} {
+			for rank, name := range keys {
+				if rank < ranks[i] && string(key) == name {
+					ranks[i], *fields[i] = rank, value
+				}
+			}
+		}
+	})
+	if !ok || message == nil {
+		return object{}, false
+	}
+	o.message, ok = text(message)
+	return o, ok
+}
+
+// text is a JSON string's content.
+func text(value []byte) ([]byte, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return nil, false
+	}
+	if plain := value[1 : len(value)-1]; bytes.IndexByte(plain, '\\') < 0 {
+		return plain, true
+	}
+	var s string
+	if json.Unmarshal(value, &s) != nil {
+		return nil, false
+	}
+	return []byte(s), true
+}
+
+// members calls take with the key and the value of every member of an object; a key
+// that is escaped is as it stood. It returns false where line is not one whole object.
+// Values are only cut out, not checked.
+func members(line []byte, take func(key, value []byte)) bool {
+	at := space(line, 0)
+	if at >= len(line) || line[at] != '{' {
+		return false
+	}
+	at = space(line, at+1)
+	if at < len(line) && line[at] == '}' {
+		return space(line, at+1) == len(line)
+	}
+	for {
+		end := quoted(line, at)
+		if end < 0 {
+			return false
+		}
+		key := line[at+1 : end-1]
+		if at = space(line, end); at >= len(line) || line[at] != ':' {
+			return false
+		}
+		at = space(line, at+1)
+		if end = value(line, at); end < 0 {
+			return false
+		}
+		take(key, line[at:end])
+		if at = space(line, end); at >= len(line) {
+			return false
+		}
+		switch line[at] {
+		case '}':
+			return space(line, at+1) == len(line)
+		case ',':
+			at = space(line, at+1)
+		default:
+			return false
+		}
+	}
+}
+
+func space(b []byte, at int) int {
+	for at < len(b) && (b[at] == ' ' || b[at] == '\t' || b[at] == '\r' || b[at] == '\n') {
+		at++
+	}
+	return at
+}
+
+// quoted is where the string ends that begins at a place; -1 where there is none.
+func quoted(b []byte, at int) int {
+	if at >= len(b) || b[at] != '"' {
+		return -1
+	}
+	for at++; at < len(b); at++ {
+		switch b[at] {
+		case '"':
+			return at + 1
+		case '\\':
+			at++
+		}
+	}
+	return -1
+}
+
+// value is where the value ends that begins at a place; -1 where it does not.
+func value(b []byte, at int) int {
+	if at >= len(b) {
+		return -1
+	}
+	switch b[at] {
+	case '"':
+		return quoted(b, at)
+	case '{', '[':
+		depth := 0
+		for at < len(b) {
+			switch b[at] {
+			case '"':
+				if at = quoted(b, at); at < 0 {
+					return -1
+				}
+				continue
+			case '{', '[':
+				depth++
+			case '}', ']':
+				if depth--; depth == 0 {
+					return at + 1
+				}
+			}
+			at++
+		}
+		return -1
+	}
+	begin := at
+	for at < len(b) && b[at] != ',' && b[at] != '}' && b[at] > ' ' {
+		at++
+	}
+	if at == begin {
+		return -1
+	}
+	return at
+}
+
+// objectTime reads an object's time: text in a form that lines begin with, a number
+// of seconds, milli-, micro- or nanoseconds since 1970 (by its size), or log4j2's
+// instant.
+func (in *Interpreter) objectTime(value []byte) (time.Time, bool) {
+	switch {
+	case len(value) == 0:
+		return time.Time{}, false
+	case value[0] == '"':
+		plain, ok := text(value)
+		if !ok {
+			return time.Time{}, false
+		}
+		at, _, ok := in.time(plain)
+		if !ok {
+			return number(plain) // as text
+		}
+		return at, true
+	case value[0] == '{':
+		var instant struct {
+			EpochSecond  int64 `json:"epochSecond"`
+			NanoOfSecond int64 `json:"nanoOfSecond"`
+		}
+		if json.Unmarshal(value, &instant) != nil || instant.EpochSecond <= 0 || instant.EpochSecond > latest || instant.NanoOfSecond < 0 || instant.NanoOfSecond >= 1e9 {
+			return time.Time{}, false
+		}
+		return time.Unix(instant.EpochSecond, instant.NanoOfSecond).UTC().Truncate(time.Microsecond), true
+	}
+	return number(value)
+}
+
+// latest is the last second that is taken for a time: of the year 9998.
+const latest = 253_370_764_799
+
+// number reads a time that is counted from 1970.
+func number(b []byte) (time.Time, bool) {
+	whole, fraction, _ := bytes.Cut(b, []byte("."))
+	n, err := strconv.ParseInt(string(whole), 10, 64)
+	if err != nil { // 1.697e9 and the like
+		f, err := strconv.ParseFloat(string(b), 64)
+		if err != nil || !(f > 0 && f < latest) {
+			return time.Time{}, false
+		}
+		seconds, rest := math.Modf(f)
+		return time.Unix(int64(seconds), int64(rest*1e9)).UTC().Truncate(time.Microsecond), true
+	}
+	switch {
+	case n <= 0:
+		return time.Time{}, false
+	case n < 1e11:
+		nanos := 0
+		scale := 100_000_000
+		for _, c := range fraction {
+			if c < '0' || c > '9' {
+				return time.Time{}, false
+			}
+			nanos += int(c-'0') * scale
+			scale /= 10
+		}
+		return time.Unix(n, int64(nanos)).UTC().Truncate(time.Microsecond), true
+	case n < 1e14:
+		return time.UnixMilli(n).UTC(), true
+	case n < 1e17:
+		return time.UnixMicro(n).UTC(), true
+	}
+	return time.Unix(0, n).UTC().Truncate(time.Microsecond), true
+}

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+
+	"gapless/analysis"
+	"gapless/collectors/applog"
+	"gapless/collectors/applog/logrules"
+)
+
+// logRuleFile is one element of log_rules: the name of a set, or a rule.
+type logRuleFile struct {
+	set string // empty: the rule
+	own ownRuleFile
+}
+
+type ownRuleFile struct {
+	Name    string            `yaml:"name,omitempty"`
+	Match   string            `yaml:"match,omitempty"`
+	Event   string            `yaml:"event,omitempty"`
+	Step    string            `yaml:"step,omitempty"`
+	Target  string            `yaml:"target,omitempty"`
+	Journey string            `yaml:"journey,omitempty"`
+	Values  map[string]string `yaml:"values,omitempty"`
+}
+
+// UnmarshalYAML implements yaml.NodeUnmarshaler.
+func (f *logRuleFile) UnmarshalYAML(node ast.Node) error {
+	switch node.Type() {
+	case ast.MappingType, ast.MappingValueType:
+		return yaml.NodeToValue(node, &f.own, yaml.Strict())
+	}
+	return yaml.NodeToValue(node, &f.set, yaml.Strict())
+}
+
+// MarshalYAML implements yaml.InterfaceMarshaler.
+func (f logRuleFile) MarshalYAML() (any, error) {
+	if f.set != "" {
+		return f.set, nil
+	}
+	return f.own, nil
+}
+
+// ruleSets are elements of log_rules that name sets.
+func ruleSets(names []string) []logRuleFile {
+	rules := make([]logRuleFile, len(names))
+	for i, name := range names {
+		rules[i].set = name
+	}
+	return rules
+}
+
+// lineRules converts what is to be looked for in the lines of every application log
+// of a service.
+func (c *checker) lineRules(path string, file *serviceFile) logrules.Config {
+	lines := logrules.Config{LogMatch: file.RequestID.LogMatch, ReceivedMatch: file.RequestID.ReceivedMatch}
+	if file.RequestID.LogMatch != "" {
+		c.group(path+".request_id.log_match", file.RequestID.LogMatch)
+	}
+	if file.RequestID.ReceivedMatch != "" {
+		c.group(path+".request_id.received_match", file.RequestID.ReceivedMatch)
+	}
+	seen := map[string]bool{}
+	for i, rule := range file.LogRules {
+		at := fmt.Sprintf("%s.log_rules[%d]", path, i)
+		name := rule.own.Name
+		if rule.set != "" {
+			name = c.oneOf(at, rule.set, "", logrules.Sets, nil)
+			lines.Sets = append(lines.Sets, name)
+		} else {
+			own := logrules.Own(rule.own)
+			for _, problem := range own.Check() {
+				field, key := &logrules.FieldError{}, ""
+				if errors.As(problem, &field) {
+					key = "." + field.Key
+				}
+				c.wrong(at+key, "%s", strings.TrimPrefix(problem.Error(), field.Key+": "))
+			}
+			if own.Target != "" && !slices.Contains(targetNames(file), own.Target) {
+				c.wrong(at+".target", "%q is no target of this service; allowed: %s", own.Target, strings.Join(targetNames(file), ", "))
+			}
+			lines.Own = append(lines.Own, own)
+		}
+		if name != "" && seen[name] {
+			c.wrong(at, "%q is there twice; allowed: each set once, and names that no other rule has", name)
+		}
+		seen[name] = true
+	}
+	return lines
+}
+
+func targetNames(file *serviceFile) []string {
+	names := make([]string, len(file.Targets))
+	for i, target := range file.Targets {
+		names[i] = target.Name
+	}
+	return names
+}
+
+// appLogs converts the application logs with what is to be looked for in them.
+func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sources namesSeen) {
+	lines := c.lineRules(path, file)
+	s.requestIDHeader = file.RequestID.Header
+	for i := range file.AppLogs {
+		at := fmt.Sprintf("%s.app_logs[%d]", path, i)
+		log := &file.AppLogs[i]
+		c.name(at+".name", log.Name, "source", sources)
+		lines := lines
+		lines.Zone = c.zone(at+".zone", log.Zone)
+		lines.TimeFormat = c.timeFormat(at, log)
+		kind := c.oneOf(at+".kind", log.Kind, "", appLogKinds, appLogKindsReserved)
+		switch kind {
+		case applog.KindFile:
+			c.fileLog(at, file, log, lines, s)
+		default:
+			continue
+		}
+		s.AppLogs = append(s.AppLogs, analysis.AppLog{Name: log.Name, Kind: kind, Target: log.Target})
+	}
+}
+
+// fileLog converts a log that is read from files.
+func (c *checker) fileLog(path string, file *serviceFile, log *appLogFile, lines logrules.Config, s *serviceConfig) {
+	c.only(path, log.Kind, "loki", "query", log.Query, "target_label", log.TargetLabel, "tenant", log.Tenant)
+	cfg := applog.Config{
+		Service: s.Name, Source: log.Name, Kind: log.Kind, URL: c.location(path+".url", log.URL, false),
+		Every: c.duration(path+".every", log.Every, time.Second, 10*time.Millisecond), Lines: lines,
+	}
+	cfg.Lines.Target, cfg.Lines.Unit = log.Target, log.Unit
+	cfg.TargetMatch = c.targetMatch(path, file, log)
+	s.appLogs = append(s.appLogs, cfg)
+}
+
+// targetMatch says who writes a log: one target, or a part of each file's name. It
+// returns the pattern for the latter.
+func (c *checker) targetMatch(path string, file *serviceFile, log *appLogFile) *regexp.Regexp {
+	names := targetNames(file)
+	if log.TargetMatch == "" {
+		if !slices.Contains(names, log.Target) {
+			c.wrong(path+".target", "%q is no target of this service; allowed: %s, or target_match where the files' names tell", log.Target, strings.Join(names, ", "))
+		}
+		return nil
+	}
+	if log.Target != "" {
+		c.wrong(path+".target_match", "%q stands beside target %q; allowed: one of the two", log.TargetMatch, log.Target)
+	}
+	match := c.regexp(path+".target_match", log.TargetMatch)
+	if match != nil && match.SubexpIndex("target") < 0 {
+		c.wrong(path+".target_match", "%q has no group for the target; allowed: a regular expression for a file's path with (?P<target>…)", log.TargetMatch)
+		return nil
+	}
+	return match
+}
+
+// timeFormat reads how the lines of a log write their times; nil is the usual ways.
+func (c *checker) timeFormat(path string, log *appLogFile) *logrules.TimeFormat {
+	if log.TimeFormat == "" {
+		if log.TimeMatch != "" {
+			c.wrong(path+".time_match", "%q needs a time_format beside it; allowed: both or none", log.TimeMatch)
+		}
+		return nil
+	}
+	format, err := logrules.NewTimeFormat(log.TimeFormat, log.TimeMatch)
+	if field, ok := errors.AsType[*logrules.FieldError](err); ok {
+		c.wrong(path+"."+field.Key, "%s", field.Text)
+	}
+	return format
+}
+
+// group checks a pattern that has to find a request's id.
+func (c *checker) group(path, pattern string) {
+	compiled := c.regexp(path, pattern)
+	if compiled != nil && !slices.Contains(compiled.SubexpNames(), "id") {
+		c.wrong(path, "%q has no group for the id; allowed: a regular expression with (?P<id>…)", pattern)
+	}
+}
