@@ -3,6 +3,7 @@ package accesslog
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,11 +133,16 @@ func FuzzNginxLine(f *testing.F)     { fuzzLine(f, KindNginx) }
 func FuzzNginxJSONLine(f *testing.F) { fuzzLine(f, KindNginxJSON) }
 func FuzzHAProxyLine(f *testing.F)   { fuzzLine(f, KindHAProxy) }
 
-// fuzzLine: whatever the line, it is understood or set aside, in valid JSON, and what
-// is understood has an outcome, at least one attempt, and values from the line.
+// fuzzLine: whatever the line, by each format of its kind it is understood or set
+// aside, in valid JSON, and what is understood has an outcome, at least one attempt,
+// and values from the line.
 func fuzzLine(f *testing.F, kind string) {
+	var formats []string
 	for _, c := range lineCases(f, kind) {
 		f.Add([]byte(c.line))
+		if !slices.Contains(formats, c.format) {
+			formats = append(formats, c.format)
+		}
 	}
 	rules, err := analysis.NewClassifier(analysis.Service{})
 	if err != nil {
@@ -144,32 +150,39 @@ func fuzzLine(f *testing.F, kind string) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		text, _, _ = bytes.Cut(text, []byte("\n"))
-		lines, err := newFormat(&Config{Kind: kind})
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := lineWriter{format: lines, proxy: true}
-		b, ok := p.append(nil, &line{text: text, number: 2})
-		if !json.Valid(b) || !utf8.Valid(b) {
-			t.Fatalf("not JSON: %q", b)
-		}
-		roll := newRollup(lines, rules, &Config{Source: "x", Kind: kind, Slow: time.Second}, analysis.Object{})
-		roll.add(&line{text: text, number: 2})
-		batch := roll.finish(ending{lines: 1})
-		if batch.Understood+batch.SetAside != 1 || ok != (batch.Understood == 1) {
-			t.Fatalf("ok %v, %d understood, %d set aside", ok, batch.Understood, batch.SetAside)
-		}
-		if !ok {
-			return
-		}
-		e := &p.entry
-		if e.end < e.start && e.hasStart || e.status < 0 || e.status > 999 || batch.Cells[0].Count != 1 || batch.Cells[0].Masked > 1 {
-			t.Errorf("%+v", e)
-		}
-		for _, part := range [][]byte{e.client, e.target, e.url, e.method, e.agent} {
-			if len(part) > 0 && !bytes.Contains(text, part) {
-				t.Errorf("%q is not from the line", part)
-			}
+		for _, format := range formats {
+			checkLine(t, &Config{Source: "x", Kind: kind, Format: format, Slow: time.Second}, rules, text)
 		}
 	})
+}
+
+func checkLine(t *testing.T, cfg *Config, rules *analysis.Classifier, text []byte) {
+	t.Helper()
+	lines, err := newFormat(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := lineWriter{format: lines, proxy: true}
+	b, ok := p.append(nil, &line{text: text, number: 2})
+	if !json.Valid(b) || !utf8.Valid(b) {
+		t.Fatalf("%q: not JSON: %q", cfg.Format, b)
+	}
+	roll := newRollup(lines, rules, cfg, analysis.Object{})
+	roll.add(&line{text: text, number: 2})
+	batch := roll.finish(ending{lines: 1})
+	if batch.Understood+batch.SetAside != 1 || ok != (batch.Understood == 1) {
+		t.Fatalf("%q: ok %v, %d understood, %d set aside", cfg.Format, ok, batch.Understood, batch.SetAside)
+	}
+	if !ok {
+		return
+	}
+	e := &p.entry
+	if e.end < e.start && e.hasStart || e.status < 0 || e.status > 999 || batch.Cells[0].Count != 1 || batch.Cells[0].Masked > 1 {
+		t.Errorf("%q: %+v", cfg.Format, e)
+	}
+	for _, part := range [][]byte{e.client, e.target, e.url, e.method, e.agent} {
+		if len(part) > 0 && !bytes.Contains(text, part) {
+			t.Errorf("%q: %q is not from the line", cfg.Format, part)
+		}
+	}
 }
