@@ -11,6 +11,16 @@
 // (copytruncate) or packs it; what was read of it stays read, since it is known by
 // its first line and by the bytes before the place where reading stopped. A file that
 // begins like a stream and does not agree with it there is another one.
+//
+// A file that is truncated while it is looked at is looked at again. What nobody can
+// tell from the files, however they are read: lines that were written between the
+// copy and the truncation of copytruncate, or before a truncation without a copy, and
+// that were not read by then, are in no file any more (use create rather than
+// copytruncate where every line matters); a text that begins with the same 4 KiB as
+// the one whose place it took during a look is taken for it; and one with the first
+// line of an earlier one that is shorter than the first stretch of that is taken for
+// a copy of its beginning until it is longer. Lines with a time in them are never so
+// alike. In each of these a line may be missed; none is counted twice.
 package follow
 
 import (
@@ -37,6 +47,10 @@ const (
 	// limit bounds a stretch, so that not too much is read again after a crash.
 	limit = 32 << 20
 
+	// tick is how coarse the clocks of file systems are, at most (FAT: 2 s). A file that
+	// was truncated and written to within one tick may look as it did before.
+	tick = 2 * time.Second
+
 	// linger is how long a file that went out of sight is kept open for what its writer
 	// may still add to it, and holdMost how many such files.
 	linger   = 10 * time.Minute
@@ -53,6 +67,9 @@ type Files struct {
 	streams map[string][]*stream // by their first line
 	seen    map[string]seen      // by path
 	held    map[uint64]*held     // by inode: files that are written to
+
+	// between, in tests, is called before everything that is asked of the file system.
+	between func()
 }
 
 // seen is what a look made of a path, so that the next one need not open it again.
@@ -62,6 +79,7 @@ type seen struct {
 	modified time.Time
 	pending  bool // its end was not final
 	old      bool // passed over for its age
+	fresh    bool // written to so shortly before that more may have come at the same time, by the clock of the files
 }
 
 type held struct {
@@ -98,6 +116,7 @@ func (f *Files) Restore(key string) {
 // before. An error of read ends the look, but for [ErrChanged]; errors of files are
 // gathered, and the others are read all the same.
 func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stretch) error) error {
+	f.moment()
 	paths, err := Paths(f.pattern)
 	var failures []error
 	if err != nil {
@@ -110,6 +129,7 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 	var files []found
 	present := map[uint64]bool{}
 	for _, path := range paths {
+		f.moment()
 		info, err := os.Stat(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && len(paths) > 1: // moved since it was listed
@@ -161,6 +181,29 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 	return errors.Join(failures...)
 }
 
+// moment is one at which something else may happen to the files.
+func (f *Files) moment() {
+	if f.between != nil {
+		f.between()
+	}
+}
+
+// openFile is a file that is being read.
+type openFile struct {
+	*os.File
+	files *Files
+}
+
+func (o openFile) ReadAt(p []byte, at int64) (int, error) {
+	o.files.moment()
+	return o.File.ReadAt(p, at)
+}
+
+func (o openFile) Stat() (os.FileInfo, error) {
+	o.files.moment()
+	return o.File.Stat()
+}
+
 // Close closes what is held open.
 func (f *Files) Close() {
 	for inode, h := range f.held {
@@ -174,7 +217,7 @@ func (f *Files) unchanged(path string, info os.FileInfo, now, since time.Time) b
 	if !ok || s.inode != Inode(info) || s.size != info.Size() || !s.modified.Equal(info.ModTime()) {
 		return false
 	}
-	dueNow := s.pending && now.Sub(s.modified) > calm || s.old && !s.modified.Before(since)
+	dueNow := s.fresh || s.pending && now.Sub(s.modified) > calm || s.old && !s.modified.Before(since)
 	return !dueNow
 }
 
@@ -206,6 +249,7 @@ type look struct {
 
 // path reads what is new in the file that a path leads to.
 func (l *look) path(path string) error {
+	l.files.moment()
 	file, info, err := plainfile.Open(path)
 	if err != nil {
 		return err
@@ -228,7 +272,7 @@ func (l *look) path(path string) error {
 	if err != nil {
 		return err
 	}
-	l.files.seen[path] = seen{inode: inode, size: info.Size(), modified: info.ModTime(), pending: pending, old: old}
+	l.files.seen[path] = seen{inode: inode, size: info.Size(), modified: info.ModTime(), pending: pending, old: old, fresh: l.now.Sub(info.ModTime()) <= tick}
 	return nil
 }
 
@@ -250,16 +294,33 @@ func (l *look) gone(inode uint64, h *held) error {
 	return nil
 }
 
-// file reads what is new in an open file.
+// file reads what is new in an open file. [ErrChanged] says that it was truncated or
+// replaced meanwhile: then nothing that was concluded from it holds.
 func (l *look) file(path string, file *os.File, info os.FileInfo) (pending, old bool, err error) {
+	t := text{file: openFile{file, l.files}, opened: info, size: info.Size(), final: l.now.Sub(info.ModTime()) > calm}
+	if err := t.begin(); err != nil {
+		return false, false, err
+	}
+	pending, old, err = l.text(path, &t)
+	if _, failed := errors.AsType[*readError](err); failed {
+		return pending, old, err
+	}
+	if changed := t.unchanged(); changed != nil {
+		return false, false, changed
+	}
+	return pending, old, err
+}
+
+// text reads what is new in a file's text.
+func (l *look) text(path string, t *text) (pending, old bool, err error) {
+	info := t.opened
 	if err := unreadable(path); err != nil {
 		if info.ModTime().Before(l.since) {
 			return false, true, nil
 		}
 		return false, false, err
 	}
-	t := text{file: file, size: info.Size(), final: l.now.Sub(info.ModTime()) > calm}
-	if t.packed, err = isPacked(file); err != nil {
+	if t.packed, err = isPacked(t.file); err != nil {
 		return false, false, err
 	}
 	head, err := t.head()
@@ -268,7 +329,7 @@ func (l *look) file(path string, file *os.File, info os.FileInfo) (pending, old 
 		return true, false, err
 	case head == "" && t.packed && t.final && !info.ModTime().Before(l.since):
 		t.broken = io.ErrUnexpectedEOF
-		return false, false, l.broken(path, &t, nil, 0, info)
+		return false, false, l.broken(path, t, nil, 0, info)
 	case head == "":
 		return true, false, nil
 	}
@@ -296,7 +357,7 @@ func (l *look) file(path string, file *os.File, info os.FileInfo) (pending, old 
 		}
 		if to == at {
 			if t.packed && t.broken != nil {
-				return false, false, l.broken(path, &t, s, at, info)
+				return false, false, l.broken(path, t, s, at, info)
 			}
 			return at < t.size, false, nil
 		}
@@ -309,7 +370,7 @@ func (l *look) file(path string, file *os.File, info os.FileInfo) (pending, old 
 			return false, false, err
 		}
 		part := Stretch{Path: path, Modified: info.ModTime(), From: at, To: to, key: formatKey(s.id, at, to, tail)}
-		if err := l.stretch(&t, &part, tail); err != nil {
+		if err := l.stretch(t, &part, tail); err != nil {
 			return false, false, err
 		}
 		if isNew {
@@ -337,10 +398,10 @@ func (l *look) stretch(t *text, part *Stretch, tail string) error {
 		if count.n != part.To-part.From || !t.packed && sum(count.last, 6) != tail {
 			return ErrChanged
 		}
-		return nil
+		return t.unchanged()
 	}
 	if err := l.read(part); err != nil {
-		if errors.Is(err, ErrChanged) {
+		if errors.Is(err, ErrChanged) || count.failed && t.unchanged() != nil {
 			return ErrChanged
 		}
 		return &readError{err}
@@ -355,7 +416,7 @@ func (l *look) broken(path string, t *text, s *stream, at int64, info os.FileInf
 		id = s.id
 	}
 	part := Stretch{Path: path, Modified: info.ModTime(), From: at, To: at, Broken: t.broken, key: fmt.Sprintf("%s@%d", id, at)}
-	part.Reader, part.verify = strings.NewReader(""), func() error { return nil }
+	part.Reader, part.verify = strings.NewReader(""), t.unchanged
 	if err := l.read(&part); err != nil {
 		return &readError{err}
 	}

@@ -178,10 +178,7 @@ func TestLongLines(t *testing.T) {
 // The log rotates a thousand times, in every way, while it is written to and followed,
 // and the follower dies and starts again all the while. Nothing is lost or repeated.
 func TestThousandRotations(t *testing.T) {
-	rotations := 1000
-	if raced { // CI rotates a thousand times without the detector, whose pace is another
-		rotations = 100
-	}
+	const rotations = 1000
 	l := newLog(t)
 	written := make(chan int)
 	go func() {

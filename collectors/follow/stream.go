@@ -2,6 +2,7 @@ package follow
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -110,14 +111,16 @@ func parseKey(key string) (id string, end boundary, ok bool) {
 
 // counter counts what is read and keeps the last of it.
 type counter struct {
-	r    io.Reader
-	n    int64
-	last []byte // at most tailSize bytes
+	r      io.Reader
+	n      int64
+	last   []byte // at most tailSize bytes
+	failed bool   // reading did
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.n += int64(n)
+	c.failed = c.failed || err != nil && !errors.Is(err, io.EOF)
 	c.last = append(c.last, p[max(0, n-tailSize):n]...)
 	if extra := len(c.last) - tailSize; extra > 0 {
 		c.last = append(c.last[:0], c.last[extra:]...)

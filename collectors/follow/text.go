@@ -16,11 +16,23 @@ import (
 const (
 	headMost = 64 << 10 // of a first line, to tell streams apart
 	tailSize = 64       // bytes before a boundary
+
+	// startMost bounds the bytes by which a text that is read is told from one that
+	// takes its place meanwhile.
+	startMost = 4 << 10
 )
 
 // text is the unpacked content of a file as it was when it was opened.
+//
+// A file may be truncated and written to anew at any moment, also between two reads
+// of one look, and then one would tell of the old text and the other of the new. So
+// the bytes that it begins with are read before everything else and again after it
+// ([text.begin], [text.unchanged]): texts follow each other and never come back, and
+// if both readings are of one text, all between them were.
 type text struct {
-	file   *os.File
+	file   openFile
+	opened os.FileInfo
+	start  []byte // a sum of the bytes that it begins with, when reading began
 	packed bool
 	size   int64 // of the unpacked text, once it was measured
 	final  bool  // nobody writes to it any more
@@ -31,7 +43,50 @@ type text struct {
 	broken error            // where it breaks off
 }
 
-func isPacked(file *os.File) (bool, error) {
+// begin remembers how the file begins.
+func (t *text) begin() (err error) {
+	t.start, err = t.sumOfStart()
+	return err
+}
+
+// unchanged reports [ErrChanged] where the file does not hold the text any more that
+// it held when reading began, or that text's end is not the one that was taken for
+// final.
+func (t *text) unchanged() error {
+	start, err := t.sumOfStart()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(start, t.start) {
+		return ErrChanged
+	}
+	info, err := t.file.Stat()
+	switch {
+	case err != nil:
+		return err
+	case info.Size() < t.opened.Size(), t.final && !info.ModTime().Equal(t.opened.ModTime()):
+		return ErrChanged
+	}
+	return nil
+}
+
+// sumOfStart is a sum of the bytes that the file begins with, packed or not, of as
+// many as it had when it was opened.
+func (t *text) sumOfStart() ([]byte, error) {
+	b := make([]byte, min(t.opened.Size(), startMost))
+	n, err := t.file.ReadAt(b, 0)
+	switch {
+	case n == len(b):
+	case errors.Is(err, io.EOF):
+		return nil, ErrChanged
+	case err != nil:
+		return nil, err
+	}
+	s := sha256.Sum256(b)
+	return s[:], nil
+}
+
+func isPacked(file io.ReaderAt) (bool, error) {
 	var magic [2]byte
 	n, err := file.ReadAt(magic[:], 0)
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -1,6 +1,0 @@
-//go:build race
-
-package follow
-
-// raced: the tests run with the race detector.
-const raced = true
