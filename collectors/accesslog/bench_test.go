@@ -5,7 +5,13 @@ package accesslog
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/metrics"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +20,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/collectors/accesslog/albgen"
+	"gapless/store"
 )
 
 const benchLines = 200000
@@ -83,6 +90,75 @@ func BenchmarkObject(b *testing.B) {
 		}
 		reportLines(b, benchLines, began)
 	})
+}
+
+// BenchmarkPass is one pass over eight objects of 250,000 lines each, into SQLite. It
+// reports for how many processors there was work meanwhile, by the scheduler's own
+// account of the time in which one had none, which other work on the machine does not
+// bend.
+func BenchmarkPass(b *testing.B) {
+	const objects, lines = 8, 250_000
+	dir := b.TempDir()
+	file := filepath.Join(dir, "log.gz")
+	if err := albgen.WriteFile(file, lines, 5*time.Minute, albgen.Settings{Seed: 5, Start: growthStart}); err != nil {
+		b.Fatal(err)
+	}
+	packed, err := os.ReadFile(file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	root := filepath.Join(dir, "log")
+	for i := range objects {
+		name := filepath.Join(root, filepath.FromSlash(objectKey("2026-10-14 02:35", strconv.Itoa(i))))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, packed, 0o600)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	rules := benchRules(b)
+	cpu, n := time.Duration(0), 0
+	var idle, total float64
+	for b.Loop() {
+		b.StopTimer()
+		db, err := store.Open(b.Context(), filepath.Join(dir, strconv.Itoa(n)+".db"))
+		if err == nil {
+			err = db.PutService(b.Context(), analysis.Service{Name: "shop"})
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		r, err := New(b.Context(), Config{Service: "shop", Source: "alb", Kind: KindALB, URL: "file://" + filepath.ToSlash(root)}, rules, db)
+		if err != nil {
+			b.Fatal(err)
+		}
+		began := cpuTime(b)
+		idleBefore, totalBefore := processorTime()
+		b.StartTimer()
+		if err := r.Collect(b.Context(), growthStart, growthStart.Add(5*time.Minute), nil); err != nil {
+			b.Fatal(err)
+		}
+		b.StopTimer()
+		cpu += cpuTime(b) - began
+		idleAfter, totalAfter := processorTime()
+		idle, total = idle+idleAfter-idleBefore, total+totalAfter-totalBefore
+		if err := db.Close(); err != nil {
+			b.Fatal(err)
+		}
+		n++
+		b.StartTimer()
+	}
+	all := float64(n * objects * lines)
+	b.ReportMetric(all/b.Elapsed().Seconds(), "lines/s")
+	b.ReportMetric(float64(cpu)/all, "cpu-ns/line")
+	b.ReportMetric(float64(runtime.GOMAXPROCS(0))*(1-idle/total), "processors-busy")
+}
+
+// processorTime is the time of all processors since the process began, and that in
+// which there was nothing to do for them, in seconds.
+func processorTime() (idle, total float64) {
+	runtime.GC() // brings the account up to date
+	samples := []metrics.Sample{{Name: "/cpu/classes/idle:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}}
+	metrics.Read(samples)
+	return samples[0].Value.Float64(), samples[1].Value.Float64()
 }
 
 func rollBytes(b *testing.B, rules *analysis.Classifier, data []byte) {
