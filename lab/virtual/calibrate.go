@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gapless/analysis"
 )
@@ -24,12 +25,40 @@ type Calibration struct {
 	Deciles   [10]Decile
 }
 
+// placements is how many outages of each length are placed at random into the time
+// in rotation of each target.
+const placements = 10
+
 // Decile compares predicted and observed chances of missing a failure window.
+//
+// Two things are compared. Drawn placements are what would really happen, with the
+// chance of the draw in it. The mean over all placements has no draw in it: what is
+// left is how far the judge's idea of the gaps and of the time in rotation is from the
+// truth. Windows of one deploy share their gaps and their edges, so they are no
+// independent trials of either: both standard errors are taken between deploys.
 type Decile struct {
-	Windows, Missed int
-	Predicted       float64 // sum
-	Variance        float64 // sum of p(1−p)
+	Windows       int     // each a target, a length of outage and a deploy
+	Drawn, Missed int     // placements
+	Predicted     float64 // sum over windows
+	Exact         float64 // sum over windows of the share of all placements that are missed
+	drawnSquares  float64 // sum over deploys of (Σ missed share − predicted)²
+	exactSquares  float64 // sum over deploys of (Σ exact − predicted)²
 }
+
+// add counts what one deploy brought.
+func (d *Decile) add(of Decile) {
+	d.Windows += of.Windows
+	d.Drawn += of.Drawn
+	d.Missed += of.Missed
+	d.Predicted += of.Predicted
+	d.Exact += of.Exact
+	drawn, exact := of.missed()-of.Predicted, of.Exact-of.Predicted
+	d.drawnSquares += drawn * drawn
+	d.exactSquares += exact * exact
+}
+
+// missed is the number of windows that were missed, as the drawn placements have it.
+func (d *Decile) missed() float64 { return float64(d.Missed) / placements }
 
 // Calibrate judges n random deploys from a seed on, each without knowing its truth.
 func Calibrate(seed uint64, n int) *Calibration {
@@ -85,10 +114,11 @@ func (c *Calibration) judge(seed uint64) {
 	c.place(w, o, r, seed)
 }
 
-// place puts total outages of each stated length at random into the time in which a
-// target was in rotation, and sees whether any probe request met them.
+// place puts total outages of each stated length into the time in which a target was
+// in rotation, at random and everywhere, and sees whether any probe request met them.
 func (c *Calibration) place(w *World, o analysis.Observations, r analysis.Report, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
+	var own [10]Decile
 	for _, d := range r.Detection {
 		if d.Phase != "" || d.Requests < 2 {
 			continue
@@ -99,80 +129,144 @@ func (c *Calibration) place(w *World, o analysis.Observations, r analysis.Report
 				served[h.Seq] = true
 			}
 		}
+		var sent []float64
+		for _, p := range o.Probes {
+			if served[p.Seq] {
+				sent = append(sent, p.Sent.Sub(w.Zero).Seconds())
+			}
+		}
+		slices.Sort(sent)
+		spans := w.rotation(d.Target)
 		for _, m := range d.Miss {
 			length := m.WindowMS / 1e3
-			from, ok := w.inRotation(random, d.Target, length)
+			exact, ok := missedShare(spans, sent, length)
 			if !ok {
 				continue
 			}
-			missed := 1
-			for _, p := range o.Probes {
-				if at := p.Sent.Sub(w.Zero).Seconds(); served[p.Seq] && at >= from && at < from+length {
-					missed = 0
-					break
+			of := &own[min(int(m.Probability*10), 9)]
+			of.Windows++
+			of.Predicted += m.Probability
+			of.Exact += exact
+			for range placements {
+				from := draw(random, spans, length)
+				next, _ := slices.BinarySearch(sent, from)
+				of.Drawn++
+				if next == len(sent) || sent[next] >= from+length {
+					of.Missed++
 				}
 			}
-			i := min(int(m.Probability*10), 9)
-			c.Deciles[i].Windows++
-			c.Deciles[i].Missed += missed
-			c.Deciles[i].Predicted += m.Probability
-			c.Deciles[i].Variance += m.Probability * (1 - m.Probability)
 		}
+	}
+	for i := range own {
+		c.Deciles[i].add(own[i])
 	}
 }
 
-// inRotation draws a place for an outage that lies wholly in a target's time in
-// rotation, which is known by traffic alone: until the last request that it served
-// before its stop, and from the first one after; ok is false where fifty draws found
-// none.
-func (w *World) inRotation(random *rand.Rand, name string, length float64) (float64, bool) {
-	for i, t := range w.Targets {
-		if t.name != name {
+// stretch is a time in seconds after a world's beginning, half-open.
+type stretch struct{ from, to float64 }
+
+// rotation is a target's time in rotation, which is known by traffic alone: until
+// the last request that it served before its stop, and from the first one after.
+func (w *World) rotation(name string) []stretch {
+	i := slices.IndexFunc(w.Targets, func(t target) bool { return t.name == name })
+	if i < 0 {
+		return nil
+	}
+	t := w.Targets[i]
+	if math.IsNaN(t.stop) {
+		return []stretch{{0, w.Seconds}}
+	}
+	gone, back := t.stop, w.Seconds
+	for _, r := range w.Requests {
+		if r.target != i || r.outcome == analysis.OutcomeLB5xx {
 			continue
 		}
-		gone, back := t.stop, math.NaN()
-		for _, r := range w.Requests {
-			if r.target != i || r.outcome == analysis.OutcomeLB5xx {
+		if end := r.at + r.took; end < t.ready {
+			gone = math.Min(end, t.stop)
+		} else if r.at >= t.ready {
+			back = math.Min(back, r.at)
+		}
+	}
+	return []stretch{{0, gone}, {back, w.Seconds}}
+}
+
+// draw places an outage of a length anywhere within one of the stretches.
+func draw(random *rand.Rand, spans []stretch, length float64) float64 {
+	room := 0.0
+	for _, s := range spans {
+		room += math.Max(0, s.to-s.from-length)
+	}
+	at := room * random.Float64()
+	for _, s := range spans {
+		own := math.Max(0, s.to-s.from-length)
+		if at < own {
+			return s.from + at
+		}
+		at -= own
+	}
+	return spans[len(spans)-1].to - length
+}
+
+// missedShare is the share of all places of an outage that no request met; ok is
+// false where no stretch is long enough. It walks over the beginnings of the outage,
+// not over gaps as the judge does: a request that was sent at t meets every outage
+// that began in (t − length, t].
+func missedShare(spans []stretch, sent []float64, length float64) (share float64, ok bool) {
+	room, met := 0.0, 0.0
+	for _, s := range spans {
+		last := s.to - length // an outage begins before it
+		if last <= s.from {
+			continue
+		}
+		room += last - s.from
+		until := s.from // beginnings up to here are counted
+		for _, t := range sent {
+			if t < s.from || t >= s.to {
 				continue
 			}
-			if end := r.at + r.took; end < t.ready {
-				gone = math.Min(end, t.stop)
-			} else if r.at >= t.ready && math.IsNaN(back) {
-				back = r.at
-			}
-		}
-		if math.IsNaN(back) {
-			back = w.Seconds
-		}
-		for range 50 {
-			from := (w.Seconds - length) * random.Float64()
-			if from >= 0 && (math.IsNaN(t.stop) || from+length <= gone || from >= back) {
-				return from, true
+			from, to := math.Max(until, t-length), math.Min(t, last)
+			if from < to {
+				met += to - from
+				until = to
 			}
 		}
 	}
-	return 0, false
+	if room == 0 {
+		return 0, false
+	}
+	return 1 - met/room, true
 }
 
 // Print writes the table that stands in the README.
 func (c *Calibration) Print(out io.Writer) {
 	fmt.Fprintf(out, "%d deploys: %d disproved, %d supported, %d inconclusive, %d untested; %d wrong; %d disproved by failures that only lay beside a stop; %d supported though failures were lost with their log object\n\n",
 		c.Deploys, c.Verdicts[analysis.Disproved], c.Verdicts[analysis.Supported], c.Verdicts[analysis.Inconclusive], c.Verdicts[analysis.Untested], len(c.Wrong), c.Misjudged, c.Unnoticed)
-	fmt.Fprintln(out, "| predicted to be missed | windows | mean prediction | missed | off by |")
-	fmt.Fprintln(out, "| --- | --- | --- | --- | --- |")
-	for i, d := range c.Deciles {
+	fmt.Fprintln(out, "| predicted to be missed | windows | mean prediction | missed of drawn | off by | missed of all places | bias |")
+	fmt.Fprintln(out, "| --- | --: | --: | --: | --: | --: | --: |")
+	for i := range c.Deciles {
+		d := &c.Deciles[i]
 		if d.Windows == 0 {
 			continue
 		}
 		n := float64(d.Windows)
-		fmt.Fprintf(out, "| %d–%d %% | %d | %.2f %% | %.2f %% | %.1f standard errors |\n", i*10, i*10+10, d.Windows, 100*d.Predicted/n, 100*float64(d.Missed)/n, d.Off())
+		fmt.Fprintf(out, "| %d–%d %% | %d | %.2f %% | %.2f %% | %+.1f standard errors | %.3f %% | %+.3f ± %.3f points |\n",
+			i*10, i*10+10, d.Windows, 100*d.Predicted/n, 100*d.missed()/n, d.Off(), 100*d.Exact/n, 100*d.Bias(), 200*math.Sqrt(d.exactSquares)/n)
 	}
 }
 
-// Off is how many standard errors the observed number lies from the predicted one.
-func (d Decile) Off() float64 {
-	if d.Variance == 0 {
+// Off is how many standard errors the number missed lies from the predicted one. The
+// standard error is that of a sum over deploys, whose windows may depend on each other.
+func (d *Decile) Off() float64 {
+	if d.drawnSquares == 0 {
 		return 0
 	}
-	return (float64(d.Missed) - d.Predicted) / math.Sqrt(d.Variance)
+	return (d.missed() - d.Predicted) / math.Sqrt(d.drawnSquares)
+}
+
+// Bias is how much more of all places were missed than predicted, as a share.
+func (d *Decile) Bias() float64 {
+	if d.Windows == 0 {
+		return 0
+	}
+	return (d.Exact - d.Predicted) / float64(d.Windows)
 }

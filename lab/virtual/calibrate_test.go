@@ -1,6 +1,7 @@
 package virtual
 
 import (
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -27,14 +28,50 @@ func TestCalibration(t *testing.T) {
 	for _, wrong := range c.Wrong {
 		t.Error(wrong)
 	}
-	for i, d := range c.Deciles {
-		if d.Windows >= 30 && (d.Off() > 3 || d.Off() < -3) {
+	for i := range c.Deciles {
+		d := &c.Deciles[i]
+		if d.Windows < 30 {
+			continue
+		}
+		// Of ten deciles one is more than 3.5 standard errors off in one run of 200.
+		if math.Abs(d.Off()) > 3.5 {
 			t.Errorf("decile %d: %.1f standard errors off", i, d.Off())
+		}
+		if math.Abs(d.Bias()) > 0.001 {
+			t.Errorf("decile %d: all places taken together, %.3f %% more are missed than predicted", i, 100*d.Bias())
 		}
 	}
 	for _, state := range []analysis.VerdictState{analysis.Disproved, analysis.Supported, analysis.Inconclusive} {
 		if c.Verdicts[state] < n/50 {
 			t.Errorf("only %d deploys are %s: the worlds do not exercise it", c.Verdicts[state], state)
 		}
+	}
+}
+
+// TestMissedShare holds the truth's own figure against numbers worked out by hand.
+func TestMissedShare(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		spans  []stretch
+		sent   []float64
+		length float64
+		want   float64
+	}{
+		// Of 9 s of beginnings, one request at 5 meets those from 4 to 5.
+		{"one request", []stretch{{0, 10}}, []float64{5}, 1, 8.0 / 9},
+		// At the edges: beginnings 0 to 0.5, and 8.5 to 9 (a later one does not fit).
+		{"edges", []stretch{{0, 10}}, []float64{0.5, 9.5}, 1, 8.0 / 9},
+		{"requests closer than the outage count once", []stretch{{0, 10}}, []float64{5, 5.5}, 1, 7.5 / 9},
+		{"two stretches, one too short", []stretch{{0, 10}, {20, 20.5}}, []float64{5, 20.1}, 1, 8.0 / 9},
+		// 9 + 4 s of beginnings; 1 met in each.
+		{"two stretches", []stretch{{0, 10}, {20, 25}}, []float64{5, 22}, 1, 11.0 / 13},
+	} {
+		got, ok := missedShare(c.spans, c.sent, c.length)
+		if !ok || math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	if _, ok := missedShare([]stretch{{0, 1}}, nil, 5); ok {
+		t.Error("an outage longer than the time in rotation has a chance")
 	}
 }
