@@ -58,9 +58,19 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 		}
 		slack := b.slack(l.group)
 		for _, c := range l.cycles {
+			if c.arrives { // nobody can be failed by a target that is not asked: it must be named
+				asked := f.target != "" && !to.Before(c.begin()) && (c.firstServed.IsZero() || from.Before(c.firstServed))
+				if asked || near(from, to, c.firstServed, slack) {
+					return true
+				}
+				continue
+			}
 			down, back, ok := b.down(c)
 			if !ok {
 				continue
+			}
+			if c.leaves && f.target == "" { // it is gone for good, and nobody is sent to it any more
+				back = c.stop
 			}
 			if !to.Before(down) && from.Before(back) || near(from, to, c.stop, slack) || near(from, to, c.firstServed, slack) {
 				return true
@@ -95,14 +105,17 @@ func (b *bench) atRisk(f *failure) bool {
 func (b *bench) meetsNeighbor(f *failure, widen time.Duration) bool {
 	from, to := f.start.Add(-widen), f.end.Add(widen)
 	return slices.ContainsFunc(b.foreign, func(d drain) bool {
-		return (f.target == "" || f.target == d.target) && !to.Before(d.from) && !from.After(d.to)
+		return (f.target == "" && !d.named || f.target == d.target) && !to.Before(d.from) && !from.After(d.to)
 	})
 }
 
-// findForeignStops lists the stops that other deploys made in this window.
+// findForeignStops lists the stops that other deploys made in this window. A
+// blue/green deploy starts new targets and stops old ones for good: away from the
+// moment of such a stop, only what was sent to that very target can have met it.
 func (b *bench) findForeignStops() {
 	for _, s := range b.obs.Steps {
-		if owner := b.owner(s); rank(s.Kind) != 2 || owner == "" || owner == b.obs.Deploy.ID {
+		owner := b.owner(s)
+		if rank(s.Kind) != 2 || owner == "" || owner == b.obs.Deploy.ID {
 			continue
 		}
 		var back time.Time
@@ -111,14 +124,18 @@ func (b *bench) findForeignStops() {
 				back = earliest(back, r.At)
 			}
 		}
-		if back.IsZero() {
-			back = b.to
-		}
 		slack := time.Second
 		if l := b.byName[s.Target]; l != nil {
 			slack = b.slack(l.group)
 		}
-		b.foreign = append(b.foreign, drain{s.Target, s.At.Add(-slack), back.Add(slack)})
+		named := slices.ContainsFunc(b.obs.Neighbors, func(d Deploy) bool { return d.ID == owner && d.Kind == KindBlueGreen })
+		if back.IsZero() {
+			back = b.to
+			if named {
+				b.foreign = append(b.foreign, drain{target: s.Target, from: s.At.Add(-slack), to: s.At.Add(slack)})
+			}
+		}
+		b.foreign = append(b.foreign, drain{target: s.Target, from: s.At.Add(-slack), to: back.Add(slack), named: named})
 	}
 }
 
@@ -150,7 +167,9 @@ func (b *bench) byNewVersion(f *failure) bool {
 // runsNew reports whether a target had come back with the new version by a moment.
 func (b *bench) runsNew(target string, at time.Time) bool {
 	l := b.byName[target]
-	return b.versionsKnown() && l != nil && slices.ContainsFunc(l.cycles, func(c cycle) bool { return !c.ready.IsZero() && !at.Before(c.ready) })
+	return b.versionsKnown() && l != nil && slices.ContainsFunc(l.cycles, func(c cycle) bool {
+		return (c.arrives || !c.ready.IsZero()) && !at.Before(latest(c.ready, c.begin()))
+	})
 }
 
 // arm is one side of a comparison.

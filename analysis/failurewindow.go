@@ -52,6 +52,9 @@ func (b *bench) failedTarget(f failure) string {
 	name := ""
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
+			if c.leaves && f.start.After(c.stop.Add(b.slack(l.group))) {
+				continue // it is gone for good, and nobody is sent to it any more
+			}
 			if from, to, ok := b.down(c); ok && f.end.After(from) && f.start.Before(to) {
 				if name != "" && name != l.name {
 					return ""

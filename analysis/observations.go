@@ -78,6 +78,9 @@ type Deploy struct {
 	SeenUntil time.Time `json:"seen_until,omitzero"`
 }
 
+// Succeeded reports whether the deploy's own report says nothing else.
+func (d *Deploy) Succeeded() bool { return d.Result == "" || d.Result == "succeeded" }
+
 // Step is something that happened at a moment in a deploy.
 type Step struct {
 	Deploy   string // id; empty where the source does not know of deploys

@@ -6,7 +6,79 @@ import (
 	"time"
 )
 
-// cutPhases partitions the window at the steps that open phases. Until the deploy
+// opener is a moment at which a phase begins.
+type opener struct {
+	kind, target string
+	at           time.Time
+	inferred     bool
+	targets      []string // of the phase; nil: those that are under way then
+}
+
+// openers are the moments at which phases begin, in order: the steps that open one,
+// and what no step tells of a blue/green deploy.
+func (b *bench) openers() []opener {
+	var list []opener
+	add := func(kind string, s *step) {
+		list = append(list, opener{kind: kind, target: s.Target, at: s.At, inferred: s.Inferred})
+	}
+	for i := range b.steps {
+		s := &b.steps[i]
+		if !s.opens {
+			continue
+		}
+		l := b.byName[s.Target]
+		arrives := l != nil && len(l.cycles) > 0 && l.cycles[0].arrives && !s.At.After(l.cycles[0].until)
+		switch s.Kind {
+		case StepDeployStarted:
+			if b.obs.Deploy.Kind == KindFault {
+				add("fault", s) // nothing is built when something breaks
+			} else {
+				add("build", s)
+			}
+		case StepDrainMarked, StepTargetDeregistered:
+			add("drain", s)
+		case StepRestartBegan:
+			switch {
+			case arrives: // below, with starts that no step tells
+			case l != nil && l.departs() && s.At.Equal(l.cycles[len(l.cycles)-1].restart):
+				add("stop", s)
+			default:
+				add("restart", s)
+			}
+		case StepProcessKilled:
+			if l != nil && l.departs() && l.cycles[len(l.cycles)-1].onPurpose {
+				add("stop", s)
+			} else {
+				add("down", s)
+			}
+		case StepAppReady:
+			if !arrives { // what was never away does not come back
+				add("back", s)
+			}
+		case StepTargetRegistered:
+			add("register", s)
+		case StepTrafficSwitched:
+			add("switch", s)
+		}
+	}
+	if b.obs.Deploy.Kind == KindBlueGreen {
+		for _, l := range b.lives {
+			if !l.arrives || len(l.cycles) == 0 {
+				continue
+			}
+			if at, inferred := b.startedBy(l); !at.IsZero() {
+				list = append(list, opener{kind: "boot", target: l.name, at: at, inferred: inferred})
+			}
+		}
+		if at, targets := b.overlapBegins(); !at.IsZero() {
+			list = append(list, opener{kind: "overlap", at: at, inferred: true, targets: targets})
+		}
+		slices.SortStableFunc(list, func(x, y opener) int { return x.at.Compare(y.at) })
+	}
+	return list
+}
+
+// cutPhases partitions the window at the moments that open phases. Until the deploy
 // starts it is baseline; without a deploy and without steps it is one phase, whole.
 func (b *bench) cutPhases() {
 	first := Phase{Name: "baseline", Kind: "baseline", From: Time{b.from}}
@@ -16,50 +88,36 @@ func (b *bench) cutPhases() {
 	phases := []Phase{first}
 	names := map[string]int{first.Name: 1}
 	tail := b.tailBegins()
-	open := func(kind, target string, s step, at time.Time) {
-		name := kind
-		if target != "" {
-			name = target + " " + kind
+	open := func(o opener) {
+		name := o.kind
+		if o.target != "" {
+			name = o.target + " " + o.kind
 		}
 		if names[name]++; names[name] > 1 {
 			name += " " + strconv.Itoa(names[name])
 		}
-		phases = append(phases, Phase{Name: name, Kind: kind, Targets: b.under(target, at), From: Time{at}, Inferred: s.Inferred})
+		if o.targets == nil {
+			o.targets = b.under(o.target, o.at)
+		}
+		phases = append(phases, Phase{Name: name, Kind: o.kind, Targets: o.targets, From: Time{o.at}, Inferred: o.inferred})
 	}
 	tailed := false
-	for _, s := range b.steps {
-		if !s.opens {
-			continue
-		}
-		if !tailed && !tail.IsZero() && !s.At.Before(tail) && s.Kind != StepDeployReported {
+	for _, o := range b.openers() {
+		if !tailed && !tail.IsZero() && !o.at.Before(tail) {
 			tailed = true
-			open("tail", "", step{}, tail)
+			open(opener{kind: "tail", at: tail})
 		}
-		switch s.Kind {
-		case StepDeployStarted:
-			if b.obs.Deploy.Kind == KindFault {
-				open("fault", "", s, s.At) // nothing is built when something breaks
-			} else {
-				open("build", "", s, s.At)
-			}
-		case StepDrainMarked, StepTargetDeregistered:
-			last := &phases[len(phases)-1]
-			if last.Kind == "drain" && last.Targets[0] == s.Target {
-				continue // marked and deregistered are one drain
-			}
-			open("drain", s.Target, s, s.At)
-		case StepRestartBegan:
-			open("restart", s.Target, s, s.At)
-		case StepProcessKilled:
-			open("down", s.Target, s, s.At)
-		case StepAppReady:
-			open("back", s.Target, s, s.At)
-		case StepTrafficSwitched:
-			open("switch", "", s, s.At)
+		switch last := &phases[len(phases)-1]; {
+		case o.kind == "drain" && last.Kind == "drain" && last.Targets[0] == o.target:
+			// Marked and deregistered are one drain.
+		case o.kind == "stop" && last.Kind == "stop" && last.Targets[0] == o.target:
+			// Asked to stop and killed are one stop.
+		default:
+			open(o)
 		}
 	}
 	if !tailed && !tail.IsZero() && tail.Before(b.to) {
-		open("tail", "", step{}, tail)
+		open(opener{kind: "tail", at: tail})
 	}
 	for i := range phases {
 		phases[i].To = Time{b.to}
@@ -74,8 +132,9 @@ func (b *bench) cutPhases() {
 }
 
 // tailBegins is when the deploy was both reported (or, where nobody announced it, had
-// shown its last sign) and over: every target that stopped has served again. A target
-// that never came back keeps the tail shut, as long as anything shows who serves at all.
+// shown its last sign) and over: every target that stopped, or was brought into
+// service, has served. A target that never came back keeps the tail shut, as long as
+// anything shows who serves at all.
 func (b *bench) tailBegins() time.Time {
 	at := b.obs.Deploy.ReportedAt
 	if at.IsZero() {
@@ -88,6 +147,11 @@ func (b *bench) tailBegins() time.Time {
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			switch {
+			case c.arrives && c.firstServed.IsZero() && !b.servedTo.IsZero() && b.obs.Deploy.Succeeded() && !b.left(l):
+				return time.Time{}
+			case c.arrives && !c.firstServed.IsZero():
+				at = latest(at, c.firstServed)
+			case c.leaves: // nobody waits for it
 			case c.stop.IsZero() || c.stop.After(ended):
 			case !c.firstServed.IsZero():
 				at = latest(at, c.firstServed)
@@ -125,7 +189,10 @@ func (b *bench) under(name string, at time.Time) []string {
 			end := c.firstServed
 			if end.IsZero() {
 				end = c.ready // ready, and not known to have served
-				if end.IsZero() {
+				switch {
+				case c.leaves || c.arrives:
+					end = latest(c.stop, c.ready, b.obs.Deploy.ReportedAt)
+				case end.IsZero():
 					end = b.to
 				}
 			}
@@ -154,7 +221,7 @@ func (b *bench) phaseAt(t time.Time) int {
 // not yet back: there failures are to be expected, and absence of traffic matters.
 func (p Phase) risky() bool {
 	switch p.Kind {
-	case "baseline", "build", "fault", "tail", "whole":
+	case "baseline", "build", "boot", "fault", "tail", "whole":
 		return false
 	}
 	return true
@@ -164,6 +231,7 @@ func (p Phase) risky() bool {
 type drain struct {
 	target   string
 	from, to time.Time
+	named    bool // concerns only what is known to have been sent to it
 }
 
 // findDrains lists the drains: from the mark until the target is ready again (or
@@ -177,7 +245,7 @@ func (b *bench) findDrains() {
 					end = b.to
 				}
 				slack := b.slack(l.group)
-				b.drains = append(b.drains, drain{l.name, mark.Add(-slack), end.Add(slack)})
+				b.drains = append(b.drains, drain{target: l.name, from: mark.Add(-slack), to: end.Add(slack)})
 			}
 		}
 	}

@@ -28,8 +28,27 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 		if gone, back, ok := b.down(c); ok {
 			in = subtract(in, span{gone, back})
 		}
+		switch {
+		case c.arrives:
+			came := c.firstServed
+			if came.IsZero() {
+				came = b.to
+			}
+			in = subtract(in, span{b.from, came})
+		case c.leaves && c.stop.IsZero():
+			in = subtract(in, span{l.lastPoint(c.begin()), b.to})
+		}
 	}
 	return in
+}
+
+// lastPoint is the last moment at which the target is known to have served, or a
+// moment where it served nothing after it.
+func (l *life) lastPoint(after time.Time) time.Time {
+	if n := len(l.points); n > 0 {
+		return latest(after, l.points[n-1])
+	}
+	return after
 }
 
 // findDips finds the time in which only one target of a group, or none, was in
@@ -74,7 +93,7 @@ func (b *bench) findDips() {
 			case 0:
 				outer = appendSpan(outer, from, to)
 			case 1:
-				if b.groupSize(name) < 2 {
+				if b.standing(name) < 2 {
 					break // it never had another
 				}
 				if n := len(single); n > 0 && single[n-1].Target == alone && single[n-1].To.Equal(from) {
@@ -89,7 +108,7 @@ func (b *bench) findDips() {
 			for _, s := range sure {
 				zero = appendSpan(zero, s.from, s.to)
 			}
-			if len(sure) == 0 {
+			if len(sure) == 0 && !b.handedOver(mates, span{o.From.Time, o.To.Time}) {
 				maybe = append(maybe, o)
 			}
 		}

@@ -46,6 +46,9 @@ func (b *bench) awayAt(d Deploy) []string {
 				back = r.At
 			}
 		}
+		if d.Kind == KindBlueGreen && back.Equal(s.At) {
+			continue // it was stopped for good
+		}
 		if !l.servedBetween(back, b.started) && !slices.Contains(away, l.name) {
 			away = append(away, l.name)
 		}

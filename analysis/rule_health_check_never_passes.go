@@ -14,7 +14,14 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 			if c.ready.IsZero() || !h.Known() || !l.polled {
 				continue
 			}
-			due := c.ready.Add(2 * predictedReturn(h))
+			since := c.ready
+			if c.arrives { // it is checked from its registration on
+				since = latest(since, c.registered, b.registeredBy(l, c.ready))
+				if since.IsZero() {
+					continue
+				}
+			}
+			due := since.Add(2 * predictedReturn(h))
 			if due.After(b.seenTo) {
 				continue
 			}
@@ -28,7 +35,7 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 			}
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.ready}, To: Time{b.seenTo},
-				Values:   map[string]any{"waited_s": seconds(b.seenTo.Sub(c.ready)), "expected_s": seconds(predictedReturn(h)), "path": h.Path},
+				Values:   map[string]any{"waited_s": seconds(b.seenTo.Sub(since)), "expected_s": seconds(predictedReturn(h)), "path": h.Path},
 				Evidence: []Evidence{{Kind: "states", Source: "states", From: Time{c.ready}, To: Time{b.seenTo}}},
 			})
 		}

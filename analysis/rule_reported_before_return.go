@@ -11,7 +11,7 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 		return nil, whyNoDeploy
 	case reported.IsZero():
 		return nil, whyNotReported
-	case b.obs.Deploy.Result != "" && b.obs.Deploy.Result != "succeeded":
+	case !b.obs.Deploy.Succeeded():
 		return nil, whyNotApply
 	}
 	var found []Finding
@@ -21,7 +21,7 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 			continue
 		}
 		c := l.cycles[len(l.cycles)-1]
-		if c.stop.IsZero() || c.stop.After(reported) {
+		if c.leaves || (c.stop.IsZero() || c.stop.After(reported)) && (!c.arrives || c.begin().After(reported)) {
 			continue
 		}
 		stops++

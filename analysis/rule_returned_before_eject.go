@@ -16,6 +16,9 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 				continue
 			}
 			deaths++
+			if c.leaves {
+				continue
+			}
 			if c.ready.IsZero() || c.firstServed.IsZero() {
 				unknown = whyServed
 				continue

@@ -16,14 +16,18 @@ type life struct {
 	changes     []change      // of its polled state, into and out of rotation
 	polled      bool
 	checked     *checked // by the health-check log; nil where there is none
+	arrives     bool     // this deploy brought it into service
 }
 
 // cycle is one drain, stop and return of a target. Zero times did not happen or
 // are not known.
 type cycle struct {
 	marked, deregistered, stop, restart, killed, ready time.Time
+	registered                                         time.Time // of a target that arrives
 	lastServed, firstServed                            time.Time
 	onPurpose                                          bool      // it was told to stop
+	arrives                                            bool      // it was started, not stopped: stop is zero, and restart the start
+	leaves                                             bool      // nobody waits for its return
 	until                                              time.Time // the next cycle's begin, or the window's end
 }
 
@@ -132,12 +136,19 @@ func (b *bench) followTargets() {
 				c.killed = s.At
 			case StepAppReady:
 				c.ready = s.At
+			case StepTargetRegistered:
+				c.registered = s.At
 			}
 		}
 		flush()
+		if l.arrives && len(l.cycles) > 0 {
+			l.cycles[0].arrives = true
+		}
 		for i := range l.cycles {
 			c := &l.cycles[i]
-			c.stop = earliest(c.restart, c.killed)
+			if !c.arrives {
+				c.stop = earliest(c.restart, c.killed)
+			}
 			until := b.to
 			if i+1 < len(l.cycles) {
 				until = l.cycles[i+1].begin()
@@ -149,17 +160,20 @@ func (b *bench) followTargets() {
 }
 
 func (c cycle) begin() time.Time {
-	return earliest(c.marked, c.deregistered, c.restart, c.killed, c.ready)
+	return earliest(c.marked, c.deregistered, c.restart, c.killed, c.ready, c.registered)
 }
 
 // serve fills the last request before the target was gone and the first after it
 // was back. Requests in flight may end after the stop, so the dividing moment is
 // readiness; without it, the widest gap in what it served after the stop.
 func (l *life) serve(c *cycle, until time.Time) {
-	if c.stop.IsZero() && c.ready.IsZero() {
+	if c.stop.IsZero() && c.ready.IsZero() && c.registered.IsZero() {
 		return
 	}
 	divide := c.ready
+	if c.arrives {
+		divide = c.begin()
+	}
 	if divide.IsZero() {
 		divide = l.widestGapAfter(c.stop, until)
 	}
@@ -235,7 +249,9 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 		RestartAt: Time{c.restart}, KilledAt: Time{c.killed}, ReadyAt: Time{c.ready}, FirstServedAt: Time{c.firstServed},
 		EjectedBasis: []string{}, FailureWindows: b.failureWindows(l, c),
 	}
-	if c.ready.IsZero() { // it still runs what it ran
+	if c.arrives { // it did not run before
+		r.VersionBefore = nil
+	} else if c.ready.IsZero() { // it still runs what it ran
 		r.VersionAfter = nil
 	}
 	if mark := earliest(c.marked, c.deregistered); !c.lastServed.IsZero() && !mark.IsZero() {
@@ -258,7 +274,7 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 	h := b.health(l.group)
 	if h.Known() {
 		r.Predicted = predict(h)
-		if !c.deregistered.IsZero() { // it comes back as a new target, after a single pass: within I + T
+		if !c.deregistered.IsZero() || c.arrives { // it comes back as a new target, after a single pass: within I + T
 			r.Predicted.Return = Interval{0, seconds(h.Interval + h.Timeout)}
 		}
 		if !c.stop.IsZero() && c.onPurpose {
