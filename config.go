@@ -20,6 +20,8 @@ import (
 	"gapless/collectors/accesslog"
 	"gapless/collectors/applog"
 	"gapless/collectors/cloudwatch"
+	"gapless/collectors/gauges"
+	"gapless/collectors/journey"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -124,7 +126,10 @@ type serviceConfig struct {
 	configSHA256    string // of the file it came from
 	requestIDHeader string // that probes send and applications log; empty: X-Request-Id
 	accessLogs      []accesslog.Config
-	metrics         []cloudwatch.Config
+	cloudWatches    []cloudwatch.Config
+	gauges          []gauges.Config
+	gaugeFiles      []gauges.FileConfig
+	journeyRecords  []journey.Config
 	states          []targethealth.Config
 	appLogs         []applog.Config
 	probes          []probe.Config

@@ -29,8 +29,10 @@ type serviceFile struct {
 	Probes        []probeFile        `yaml:"probes,omitempty"`
 	ProbeRecords  []recordsFile      `yaml:"probe_records,omitempty"`
 	Steps         []stepsFile        `yaml:"steps,omitempty"`
-	Journeys      any                `yaml:"journeys,omitempty"`
-	Metrics       any                `yaml:"metrics,omitempty"`
+	Journeys      []journeyFile      `yaml:"journeys,omitempty"`
+	Metrics       []metricsFile      `yaml:"metrics,omitempty"`
+	Jobs          []jobFile          `yaml:"jobs,omitempty"`
+	Dependencies  []dependencyFile   `yaml:"dependencies,omitempty"`
 }
 
 type windowFile struct {
@@ -193,4 +195,43 @@ type stepsFile struct {
 	Kind  string `yaml:"kind,omitempty"`
 	Path  string `yaml:"path,omitempty"`
 	Every string `yaml:"every,omitempty"`
+}
+
+type journeyFile struct {
+	Name    string               `yaml:"name,omitempty"`
+	Steps   []string             `yaml:"steps,omitempty"`
+	Within  string               `yaml:"within,omitempty"`
+	Records []journeyRecordsFile `yaml:"records,omitempty"`
+	AppLogs []string             `yaml:"app_logs,omitempty"`
+}
+
+type journeyRecordsFile struct {
+	Name  string `yaml:"name,omitempty"`
+	Kind  string `yaml:"kind,omitempty"`
+	Path  string `yaml:"path,omitempty"`
+	Every string `yaml:"every,omitempty"`
+}
+
+type metricsFile struct {
+	Name        string            `yaml:"name,omitempty"`
+	Kind        string            `yaml:"kind,omitempty"`
+	URL         string            `yaml:"url,omitempty"`
+	Path        string            `yaml:"path,omitempty"`
+	Target      string            `yaml:"target,omitempty"`
+	Every       string            `yaml:"every,omitempty"`
+	Timeout     string            `yaml:"timeout,omitempty"`
+	Headers     map[string]string `yaml:"headers,omitempty"`
+	HeadersFile string            `yaml:"headers_file,omitempty"`
+	Read        map[string]string `yaml:"read,omitempty"`
+}
+
+type jobFile struct {
+	Name  string `yaml:"name,omitempty"`
+	Every string `yaml:"every,omitempty"`
+}
+
+type dependencyFile struct {
+	Name      string `yaml:"name,omitempty"`
+	PerSecond int    `yaml:"per_second,omitempty"`
+	InFlight  int    `yaml:"in_flight,omitempty"`
 }

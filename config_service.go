@@ -63,12 +63,6 @@ func (c *checker) config(file *configFile) *config {
 func (c *checker) service(path string, file *serviceFile) serviceConfig {
 	var s serviceConfig
 	s.Name = file.Name
-	if file.Journeys != nil {
-		c.wrong(path+".journeys", "not supported yet; leave it out")
-	}
-	if file.Metrics != nil {
-		c.wrong(path+".metrics", "not supported yet; leave it out")
-	}
 	s.Window = c.window(path+".window", &file.Window)
 	s.Targets = c.targets(path+".targets", file.Targets)
 	s.Traffic = c.traffic(path+".traffic", &file.Traffic)
@@ -82,6 +76,10 @@ func (c *checker) service(path string, file *serviceFile) serviceConfig {
 	c.probes(path+".probes", file.Probes, &s, sources)
 	c.probeRecords(path+".probe_records", file.ProbeRecords, &s, sources)
 	c.steps(path+".steps", file.Steps, &s, sources)
+	c.journeys(path+".journeys", file.Journeys, &s, sources)
+	c.metrics(path+".metrics", file.Metrics, &s, sources)
+	c.jobs(path+".jobs", file.Jobs, &s)
+	c.dependencies(path+".dependencies", file.Dependencies, &s)
 	return s
 }
 

@@ -112,7 +112,7 @@ func (c *checker) probes(path string, files []probeFile, s *serviceConfig, sourc
 		connection := c.oneOf(at+".connection", file.Connection, "new", []string{"new", "keep"}, nil)
 		cfg := probe.Config{
 			Service: s.Name, Source: file.Name, Class: class, URL: c.webURL(at+".url", file.URL), Method: file.Method,
-			Headers: c.headers(at, file), Body: file.Body, RequestIDHeader: s.requestIDHeader,
+			Headers: c.headers(at, file.Headers, file.HeadersFile), Body: file.Body, RequestIDHeader: s.requestIDHeader,
 			Every:     c.duration(at+".every", file.Every, defaultProbe, 10*time.Millisecond),
 			Timeout:   c.duration(at+".timeout", file.Timeout, defaultTimeout, 10*time.Millisecond),
 			KeepAlive: connection == "keep", Expect: file.Expect, Classify: file.Classify.byOutcome(), Drain: file.Drain,
@@ -143,18 +143,18 @@ func (f classifyFile) byOutcome() map[string]string {
 
 // headers are those of the entry and, over them, those of its headers_file, which
 // is where secrets belong.
-func (c *checker) headers(path string, file *probeFile) map[string]string {
+func (c *checker) headers(path string, inline map[string]string, fromFile string) map[string]string {
 	headers := map[string]string{}
-	for name, value := range file.Headers {
+	for name, value := range inline {
 		headers[http.CanonicalHeaderKey(name)] = value
 	}
-	if file.HeadersFile == "" {
+	if fromFile == "" {
 		return headers
 	}
 	const allowed = "a file of lines \"Name: value\""
-	body, err := os.Open(c.path(file.HeadersFile))
+	body, err := os.Open(c.path(fromFile))
 	if err != nil {
-		c.wrong(path+".headers_file", "%q cannot be read: %v; allowed: %s", file.HeadersFile, err, allowed)
+		c.wrong(path+".headers_file", "%q cannot be read: %v; allowed: %s", fromFile, err, allowed)
 		return headers
 	}
 	defer body.Close()
@@ -166,13 +166,13 @@ func (c *checker) headers(path string, file *probeFile) map[string]string {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || name == "" {
-			c.wrong(path+".headers_file", "%q: line %d has no colon; allowed: %s", file.HeadersFile, number, allowed)
+			c.wrong(path+".headers_file", "%q: line %d has no colon; allowed: %s", fromFile, number, allowed)
 			continue
 		}
 		headers[http.CanonicalHeaderKey(name)] = textproto.TrimString(value)
 	}
 	if err := lines.Err(); err != nil {
-		c.wrong(path+".headers_file", "%q cannot be read: %v; allowed: %s", file.HeadersFile, err, allowed)
+		c.wrong(path+".headers_file", "%q cannot be read: %v; allowed: %s", fromFile, err, allowed)
 	}
 	return headers
 }

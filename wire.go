@@ -48,7 +48,9 @@ func newWatch(ctx context.Context, s *serviceConfig, db *store.DB, log *slog.Log
 		func() error { return w.addProbes(s, names, db) },
 		func() error { return w.addRecords(s, names, db) },
 		func() error { return w.addAccessLogs(ctx, s, names, db) },
-		func() error { return w.addMetrics(ctx, s, db) },
+		func() error { return w.addCloudWatch(ctx, s, db) },
+		func() error { return w.addJourneys(s, names, db) },
+		func() error { return w.addGauges(s, db) },
 	} {
 		if err := add(); err != nil {
 			return nil, fmt.Errorf("service %s: %w", s.Name, err)

@@ -8,6 +8,8 @@ import (
 	"gapless/collectors/accesslog"
 	"gapless/collectors/applog"
 	"gapless/collectors/cloudwatch"
+	"gapless/collectors/gauges"
+	"gapless/collectors/journey"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -100,14 +102,46 @@ func (w *watch) addAccessLogs(ctx context.Context, s *serviceConfig, names *anal
 	return nil
 }
 
-func (w *watch) addMetrics(ctx context.Context, s *serviceConfig, db *store.DB) error {
-	for _, cfg := range s.metrics {
+func (w *watch) addCloudWatch(ctx context.Context, s *serviceConfig, db *store.DB) error {
+	for _, cfg := range s.cloudWatches {
 		cfg.Now, cfg.Log = db.Now, w.log
 		reader, err := cloudwatch.New(ctx, cfg, db)
 		if err != nil {
 			return err
 		}
 		w.collectors = append(w.collectors, collector{source: cfg.Source, run: reader.Run, collect: quietly(reader.Collect)})
+	}
+	return nil
+}
+
+func (w *watch) addJourneys(s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
+	for _, cfg := range s.journeyRecords {
+		cfg.Names, cfg.Now, cfg.Log = names, db.Now, w.log
+		reader, err := journey.New(cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: journey.Kind, run: reader.Run, collect: quietly(reader.Collect)})
+	}
+	return nil
+}
+
+func (w *watch) addGauges(s *serviceConfig, db *store.DB) error {
+	for _, cfg := range s.gauges {
+		cfg.Now, cfg.Log = db.Now, w.log
+		scraper, err := gauges.New(cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: cfg.Kind, run: scraper.Run})
+	}
+	for _, cfg := range s.gaugeFiles {
+		cfg.Now, cfg.Log = db.Now, w.log
+		reader, err := gauges.NewFile(cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: gauges.KindFile, run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }

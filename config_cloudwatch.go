@@ -43,7 +43,7 @@ func (c *checker) cloudWatch(path string, log *accessLogFile, kind string, s *se
 	case log.Match.TargetGroup == "" && file.TargetGroup != "":
 		c.wrong(path+".target_group", "%q counts one group, but the log's rows are of all; allowed: match.target_group on the entry, or no target_group here", file.TargetGroup)
 	}
-	s.metrics = append(s.metrics, cloudwatch.Config{
+	s.cloudWatches = append(s.cloudWatches, cloudwatch.Config{
 		Service: s.Name, Source: name, LoadBalancer: file.LoadBalancer, TargetGroup: file.TargetGroup,
 		Region: cmp.Or(file.Region, log.Region), Profile: cmp.Or(file.Profile, log.Profile), Role: cmp.Or(file.Role, log.Role),
 		Endpoint: c.endpoint(path+".endpoint", file.Endpoint),

@@ -41,10 +41,10 @@ func TestCloudWatchBesideAnAccessLog(t *testing.T) {
 	if len(logs) != 3 || logs[0].Counts || !logs[1].Counts || logs[2].Counts || logs[1].Metrics != "alb-cloudwatch" || logs[0].Metrics != "" {
 		t.Errorf("logs %+v", logs)
 	}
-	if len(s.metrics) != 1 {
-		t.Fatalf("metrics %+v", s.metrics)
+	if len(s.cloudWatches) != 1 {
+		t.Fatalf("metrics %+v", s.cloudWatches)
 	}
-	m := s.metrics[0]
+	m := s.cloudWatches[0]
 	if m.Source != "alb-cloudwatch" || m.LoadBalancer != "app/public/0123456789abcdef" || m.Region != "ap-northeast-2" ||
 		m.Role != "arn:aws:iam::123456789012:role/reader" || m.Endpoint != "http://127.0.0.1:5000" || m.Every != time.Minute || m.Settle != 9*time.Minute {
 		t.Errorf("metrics %+v", m)
