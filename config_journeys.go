@@ -68,14 +68,14 @@ var roles = []string{
 }
 
 // metrics converts the endpoints at which targets tell of themselves.
-func (c *checker) metrics(path string, files []metricsFile, s *serviceConfig, sources namesSeen) {
-	for i := range files {
+func (c *checker) metrics(path string, service *serviceFile, s *serviceConfig, sources namesSeen) {
+	for i := range service.Metrics {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		file := &files[i]
+		file := &service.Metrics[i]
 		c.name(at+".name", file.Name, "source", sources)
 		kind := c.oneOf(at+".kind", file.Kind, "", gauges.Kinds, nil)
 		if !slices.ContainsFunc(s.Targets, func(t analysis.TargetName) bool { return t.Name == file.Target }) {
-			c.wrong(at+".target", "%q is no target of this service; allowed: %s", file.Target, strings.Join(targetNames(s), ", "))
+			c.wrong(at+".target", "%q is no target of this service; allowed: %s", file.Target, strings.Join(targetNames(service), ", "))
 		}
 		every := c.duration(at+".every", file.Every, defaultPoll, 100*time.Millisecond)
 		source := analysis.MetricsSource{Name: file.Name, Kind: kind, Target: file.Target, Every: every}
@@ -102,14 +102,6 @@ func (c *checker) metrics(path string, files []metricsFile, s *serviceConfig, so
 		}
 		s.gauges = append(s.gauges, cfg)
 	}
-}
-
-func targetNames(s *serviceConfig) []string {
-	names := make([]string, len(s.Targets))
-	for i := range s.Targets {
-		names[i] = s.Targets[i].Name
-	}
-	return names
 }
 
 // jobs converts the scheduled jobs that must not run twice within their period.

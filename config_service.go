@@ -77,7 +77,7 @@ func (c *checker) service(path string, file *serviceFile) serviceConfig {
 	c.probeRecords(path+".probe_records", file.ProbeRecords, &s, sources)
 	c.steps(path+".steps", file.Steps, &s, sources)
 	c.journeys(path+".journeys", file.Journeys, &s, sources)
-	c.metrics(path+".metrics", file.Metrics, &s, sources)
+	c.metrics(path+".metrics", file, &s, sources)
 	c.jobs(path+".jobs", file.Jobs, &s)
 	c.dependencies(path+".dependencies", file.Dependencies, &s)
 	return s
