@@ -37,6 +37,12 @@ e2e: ## the pages in a real browser; CHROMIUM names it
 peers: ## the collectors against AWS's stand-in (GAPLESS_MOTO names moto_server), nginx, HAProxy and Loki (GAPLESS_LOKI, GAPLESS_LOGCLI)
 	go test -tags peers -count=1 -timeout 10m -run '^TestPeer' ./...
 
+# The rules and the verdict first, then what they rest on.
+MUTATED := 'rule_*.go' 'claims*.go' spans.go drains.go causes.go surges.go failurewindow.go statistics.go detection.go rotation.go checks.go coverage.go logdoubts.go
+
+mutants: ## conditions, bounds and signs of the judge that no test holds in place; MUTATED names the files
+	go run ./analysis/mutants $(MUTATED)
+
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
 

@@ -260,11 +260,7 @@ func (c *checked) out(from, to time.Time) (out checkedSpan, ok bool) {
 // gone is the time in which a cycle's target was not there to be served, as far as
 // it is known: from its stop until it was ready.
 func (b *bench) gone(c cycle) (from, to time.Time) {
-	to = earliest(c.ready, c.firstServed)
-	if to.IsZero() {
-		to = b.seenTo
-	}
-	return c.stop, to
+	return c.stop, c.back(b.seenTo)
 }
 
 // ejectedByChecks says by the health-check log whether a target was out before or
@@ -319,7 +315,7 @@ func (b *bench) checksReport(l *life, c cycle) *ChecksReport {
 	for _, n := range l.checked.nodes {
 		row := NodeChecksReport{Node: n.node}
 		for _, s := range n.spans {
-			if !s.from.Before(begin) && s.from.Before(until) {
+			if within(s.from, begin, until) {
 				row.EjectedAt, row.ReturnedAt = Time{s.from}, Time{s.to}
 				break
 			}

@@ -136,7 +136,7 @@ func (b *bench) wholeOver(source string, s Scope) string {
 		return "missing"
 	}
 	for _, blind := range c.Blind {
-		if blind.Reason != blindHorizon && blind.To.After(s.From.Time) && blind.From.Before(s.To.Time) {
+		if blind.Reason != blindHorizon && overlap(blind.From.Time, blind.To.Time, s.From.Time, s.To.Time) {
 			return "blind"
 		}
 	}
@@ -215,7 +215,7 @@ func (b *bench) judgeAlwaysOne(c *Claim) {
 
 // zeroAfter reports whether any of the spans reaches beyond the deploy's start.
 func (b *bench) zeroAfter(spans []Span) bool {
-	return slices.ContainsFunc(spans, func(s Span) bool { return s.To.After(b.started) && s.From.Before(b.to) })
+	return slices.ContainsFunc(spans, func(s Span) bool { return overlap(s.From.Time, s.To.Time, b.started, b.to) })
 }
 
 // judgeEjected judges "every target was out of rotation before it was stopped". It
@@ -269,10 +269,7 @@ func (b *bench) judgeEjected(c *Claim) {
 // told to stop: requests that failed there, and those that it yet answered.
 func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 	n, last = b.sentWhileDown(l, c)
-	until := earliest(c.ready, c.firstServed)
-	if until.IsZero() {
-		until = b.to
-	}
+	until := c.back(b.to)
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
 		if cell.Target == l.name && cell.TargetStatus > 0 && !cell.Outcome.Failure() && b.counting[cell.Source] && cell.First.After(c.stop.Add(b.doubt)) && cell.First.Before(until) {

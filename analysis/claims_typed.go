@@ -138,17 +138,16 @@ func (b *bench) restsOnHealth(c *Claim) bool {
 // requestsBetween counts the requests of a class that started in [from, to).
 func (b *bench) requestsBetween(class Class, from, to time.Time) int {
 	n := 0
-	within := func(t time.Time) bool { return !t.Before(from) && t.Before(to) }
 	if b.byProber(class) {
 		for i := range b.obs.Probes {
-			if p := &b.obs.Probes[i]; p.Class == class && within(p.Sent) {
+			if p := &b.obs.Probes[i]; p.Class == class && within(p.Sent, from, to) {
 				n++
 			}
 		}
 		return n
 	}
 	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; c.Class == class && b.counting[c.Source] && within(time.Unix(c.Second, 0)) {
+		if c := &b.obs.Cells[i]; c.Class == class && b.counting[c.Source] && within(time.Unix(c.Second, 0), from, to) {
 			n += c.Count
 		}
 	}

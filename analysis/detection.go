@@ -121,7 +121,7 @@ func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, 
 	d := Detection{Scope: probe.Name, Phase: scope.Name, Miss: []Miss{}}
 	var inside []time.Time
 	for _, t := range sends {
-		if !t.Before(from) && t.Before(to) {
+		if within(t, from, to) {
 			inside = append(inside, t)
 		}
 	}

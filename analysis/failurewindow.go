@@ -55,7 +55,7 @@ func (b *bench) failedTarget(f failure) string {
 			if c.leaves && f.start.After(c.stop.Add(b.slack(l.group))) {
 				continue // it is gone for good, and nobody is sent to it any more
 			}
-			if from, to, ok := b.down(c); ok && f.end.After(from) && f.start.Before(to) {
+			if from, to, ok := b.down(c); ok && overlap(f.start, f.end, from, to) {
 				if name != "" && name != l.name {
 					return ""
 				}

@@ -260,7 +260,7 @@ func (b *bench) slack(group string) time.Duration {
 	return time.Second
 }
 
-func (b *bench) inWindow(t time.Time) bool { return !t.Before(b.from) && t.Before(b.to) }
+func (b *bench) inWindow(t time.Time) bool { return within(t, b.from, b.to) }
 
 func deployReport(d Deploy, service string) DeployReport {
 	return DeployReport{

@@ -91,7 +91,7 @@ type noticing struct {
 // explains names the announced deploy in whose window a moment lies.
 func (n *noticing) explains(at time.Time) string {
 	for _, d := range n.told {
-		if from, to := WindowOf(d, n.service.Window); !at.Before(from) && at.Before(to) {
+		if from, to := WindowOf(d, n.service.Window); within(at, from, to) {
 			return d.ID
 		}
 	}

@@ -240,10 +240,7 @@ func (b *bench) findDrains() {
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if mark := earliest(c.marked, c.deregistered); !mark.IsZero() {
-				end := earliest(c.ready, c.firstServed)
-				if end.IsZero() {
-					end = b.to
-				}
+				end := c.back(b.to)
 				slack := b.slack(l.group)
 				b.drains = append(b.drains, drain{target: l.name, from: mark.Add(-slack), to: end.Add(slack)})
 			}
@@ -254,6 +251,6 @@ func (b *bench) findDrains() {
 // draining reports whether a target (any, where the name is empty) was draining.
 func (b *bench) draining(target string, at time.Time) bool {
 	return slices.ContainsFunc(b.drains, func(d drain) bool {
-		return (target == "" || d.target == target) && !at.Before(d.from) && at.Before(d.to)
+		return (target == "" || d.target == target) && within(at, d.from, d.to)
 	})
 }

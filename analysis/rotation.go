@@ -84,7 +84,7 @@ func (b *bench) findDips() {
 			}
 			left, alone := 0, ""
 			for j, l := range mates {
-				if slices.ContainsFunc(in[j], func(s span) bool { return !from.Before(s.from) && from.Before(s.to) }) {
+				if slices.ContainsFunc(in[j], func(s span) bool { return within(from, s.from, s.to) }) {
 					left++
 					alone = l.name
 				}
@@ -124,10 +124,7 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 	for _, l := range mates {
 		up := []span{outer}
 		for _, c := range l.cycles {
-			back := earliest(c.ready, c.firstServed)
-			if back.IsZero() {
-				back = b.to
-			}
+			back := c.back(b.to)
 			if !c.stop.IsZero() {
 				up = subtract(up, span{c.stop, back})
 			}
@@ -139,7 +136,7 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 	var from, to time.Time
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		if r.Outcome == OutcomeLB5xx && b.counting[r.Source] && (r.TargetGroup == group || r.TargetGroup == "") && !r.End.Before(outer.from) && r.End.Before(outer.to) {
+		if r.Outcome == OutcomeLB5xx && b.counting[r.Source] && (r.TargetGroup == group || r.TargetGroup == "") && within(r.End, outer.from, outer.to) {
 			from, to = earliest(from, r.moment()), latest(to, r.End)
 		}
 	}

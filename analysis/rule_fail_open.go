@@ -53,7 +53,7 @@ func (b *bench) failOpenCounted() []Finding {
 			Evidence: []Evidence{{Kind: "metrics", Source: s.source, From: Time{s.from}, To: Time{s.to}, Count: requests[i]}},
 		}
 		for _, g := range b.allOut() {
-			if g.from.Before(s.to) && s.from.Before(g.to) {
+			if overlap(g.from, g.to, s.from, s.to) {
 				f.Values["target_group"] = g.group
 				f.Evidence = append(f.Evidence, Evidence{Kind: "states", Source: g.source, From: Time{g.from}, To: Time{g.to}})
 			}

@@ -43,7 +43,7 @@ func idleTarget(b *bench) ([]Finding, string) {
 func (b *bench) healthyThroughout(l *life, phase Phase) bool {
 	polls := 0
 	for _, s := range b.obs.States {
-		if s.Target == l.name && !s.At.Before(phase.From.Time) && s.At.Before(phase.To.Time) {
+		if s.Target == l.name && within(s.At, phase.From.Time, phase.To.Time) {
 			if !s.State.InRotation() {
 				return false
 			}

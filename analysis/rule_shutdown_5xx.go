@@ -12,10 +12,7 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 				continue
 			}
 			stops++
-			until := earliest(c.ready, c.firstServed)
-			if until.IsZero() {
-				until = b.to
-			}
+			until := c.back(b.to)
 			failed := 0
 			from, to := c.stop, c.stop
 			for _, f := range b.failures {

@@ -17,7 +17,7 @@ func zeroTargets(b *bench) ([]Finding, string) {
 		}
 		failed := 0
 		for _, f := range b.failures {
-			if f.class == ClassUser && !f.end.Before(s.From.Time) && f.end.Before(s.To.Time) {
+			if f.class == ClassUser && within(f.end, s.From.Time, s.To.Time) {
 				failed += f.n
 			}
 		}

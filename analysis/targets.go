@@ -31,6 +31,14 @@ type cycle struct {
 	until                                              time.Time // the next cycle's begin, or the window's end
 }
 
+// back is when the target was there again: ready, or, where nobody told that, serving.
+func (c cycle) back(otherwise time.Time) time.Time {
+	if back := earliest(c.ready, c.firstServed); !back.IsZero() {
+		return back
+	}
+	return otherwise
+}
+
 // change is a polled state that went into or out of rotation between two polls.
 type change struct {
 	in           bool
@@ -364,10 +372,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 // target from its stop until it was ready again, of every class.
 func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 	n = perClass{}
-	until := earliest(c.ready, c.firstServed)
-	if until.IsZero() {
-		until = b.to
-	}
+	until := c.back(b.to)
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
 		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && r.moment().After(c.stop.Add(b.doubt)) && r.moment().Before(until) {
@@ -391,17 +396,14 @@ func (r *Request) moment() time.Time {
 // chance (5 %), had it been in rotation.
 func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
 	since := latest(c.lastServed, b.from)
-	until := earliest(c.ready, c.firstServed)
-	if until.IsZero() {
-		until = b.to
-	}
+	until := c.back(b.to)
 	if b.groupSize(l.group) < 2 {
 		return false
 	}
 	n := 0
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if b.counting[cell.Source] && cell.Target != "" && b.byName[cell.Target].group == l.group && !cell.First.Before(since) && cell.First.Before(until) {
+		if b.counting[cell.Source] && cell.Target != "" && b.byName[cell.Target].group == l.group && within(cell.First, since, until) {
 			n += cell.Count
 		}
 	}

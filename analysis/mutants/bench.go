@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -77,7 +78,7 @@ func (b *bench) record(mutants int) error {
 
 // run runs the tests against every mutant and tells of each whether it survived, one
 // at a time.
-func (b *bench) run(mutants []mutant, tell func(m *mutant, survived bool)) {
+func (b *bench) run(mutants []mutant, tell func(m *mutant, survived bool)) (err error) {
 	next := make(chan int)
 	var workers sync.WaitGroup
 	var lock sync.Mutex
@@ -89,19 +90,28 @@ func (b *bench) run(mutants []mutant, tell func(m *mutant, survived bool)) {
 				lock.Lock()
 				tests := b.order(i+1, m.file+m.function, kills)
 				lock.Unlock()
-				killer, survived := b.survives(i+1, tests)
+				killer, survived, failed := b.survives(i+1, tests)
 				lock.Lock()
-				kills[[2]string{m.file + m.function, killer}]++
-				tell(m, survived)
+				if err = errors.Join(err, failed); err == nil {
+					kills[[2]string{m.file + m.function, killer}]++
+					tell(m, survived)
+				}
 				lock.Unlock()
 			}
 		})
 	}
 	for i := range mutants {
+		lock.Lock()
+		stop := err != nil
+		lock.Unlock()
+		if stop {
+			break
+		}
 		next <- i
 	}
 	close(next)
 	workers.Wait()
+	return err
 }
 
 // order lists the tests in which a mutant would change a value: first those that
@@ -126,21 +136,24 @@ func (b *bench) order(id int, function string, kills map[[2]string]int) []*leaf 
 var failed = regexp.MustCompile(`--- FAIL: (\S+)`)
 
 // survives runs tests against a mutant, a few at first; where one fails it says which.
-func (b *bench) survives(id int, tests []*leaf) (killer string, survived bool) {
+func (b *bench) survives(id int, tests []*leaf) (killer string, survived bool, err error) {
 	for few := 1; len(tests) > 0; few *= 5 {
 		n := min(few, len(tests))
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
+		defer cancel()
 		out, err := b.test(ctx, tests[:n], "MUTANT="+strconv.Itoa(id))
-		cancel()
 		if err != nil {
 			for _, m := range failed.FindAllSubmatch(out, -1) {
 				killer = string(m[1]) // a subtest stands after its test
 			}
-			return killer, false
+			if killer == "" && ctx.Err() == nil && !bytes.Contains(out, []byte("fatal error: ")) {
+				return "", false, fmt.Errorf("run the tests against mutant %d: %w\n%s", id, err, out)
+			}
+			return killer, false, nil
 		}
 		tests = tests[n:]
 	}
-	return "", true
+	return "", true, nil
 }
 
 // test runs tests until one fails.

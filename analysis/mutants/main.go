@@ -15,6 +15,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -29,7 +30,7 @@ func main() {
 	if len(patterns) == 0 {
 		patterns = []string{"*.go"}
 	}
-	ok, err := check(*dir, *list, patterns, *parallel)
+	ok, err := check(os.Stdout, *dir, *list, patterns, *parallel)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -39,9 +40,9 @@ func main() {
 	}
 }
 
-// check mutates the files of a package that match the patterns and reports on
-// standard output; ok is false where a mutant survived that is not listed.
-func check(dir, list string, patterns []string, parallel int) (ok bool, err error) {
+// check mutates the files of a package that match the patterns and reports to w; ok is
+// false where a mutant survived that is not listed, or the list says more than is true.
+func check(w io.Writer, dir, list string, patterns []string, parallel int) (ok bool, err error) {
 	began := time.Now()
 	work, err := os.MkdirTemp("", "mutants")
 	if err != nil {
@@ -72,7 +73,7 @@ func check(dir, list string, patterns []string, parallel int) (ok bool, err erro
 	}
 	killed, equivalent, survivors := 0, 0, 0
 	used := map[string]bool{}
-	b.run(p.mutants, func(m *mutant, survived bool) {
+	err = b.run(p.mutants, func(m *mutant, survived bool) {
 		switch {
 		case !survived:
 			killed++
@@ -81,20 +82,23 @@ func check(dir, list string, patterns []string, parallel int) (ok bool, err erro
 			used[m.key()] = true
 		default:
 			survivors++
-			fmt.Println(m)
+			fmt.Fprintln(w, m)
 		}
 		if done := killed + equivalent + survivors; done%100 == 0 {
 			fmt.Fprintf(os.Stderr, "%d of %d mutants, %s\n", done, len(p.mutants), time.Since(began).Round(time.Second))
 		}
 	})
+	if err != nil {
+		return false, err
+	}
 	ok = survivors == 0
 	for key := range known {
 		if !used[key] && p.covers(key) {
-			fmt.Printf("listed as equivalent, but killed or gone: %s\n", key)
+			fmt.Fprintf(w, "listed as equivalent, but killed or gone: %s\n", key)
 			ok = false
 		}
 	}
-	fmt.Printf("%d mutants: %d killed, %d equivalent, %d survived; %d tests, %s\n",
+	fmt.Fprintf(w, "%d mutants: %d killed, %d equivalent, %d survived; %d tests, %s\n",
 		len(p.mutants), killed, equivalent, survivors, len(b.leaves), time.Since(began).Round(time.Second))
 	return ok, nil
 }

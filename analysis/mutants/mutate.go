@@ -149,7 +149,7 @@ func (w *writer) walk(n ast.Node) {
 		case *ast.BranchStmt:
 			if n.Tok == token.CONTINUE || w.breaks[n] {
 				text := w.text(n.Pos(), n.End())
-				w.open(n.Pos(), "if !mutantHit("+w.mutant(n.Pos(), text, "")+") { ")
+				w.open(n.Pos(), "if !mutantHit("+w.mutant(n.Pos(), text, "nothing")+") { ")
 				w.close(n.End(), " }")
 			}
 		case *ast.IncDecStmt:

@@ -1,0 +1,66 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// span is a half-open stretch of time.
+type span struct{ from, to time.Time }
+
+// within reports whether a moment lies in [from, to).
+func within(t, from, to time.Time) bool { return !t.Before(from) && t.Before(to) }
+
+// overlap reports whether two half-open stretches of time share a moment; one without
+// a length shares those that lie on both sides of it.
+func overlap(from, to, otherFrom, otherTo time.Time) bool {
+	return from.Before(otherTo) && otherFrom.Before(to)
+}
+
+// union merges spans into disjoint ones, ascending.
+func union(spans []span) []span {
+	spans = slices.Clone(spans)
+	slices.SortFunc(spans, func(x, y span) int { return x.from.Compare(y.from) })
+	var merged []span
+	for _, s := range spans {
+		if !s.from.Before(s.to) {
+			continue
+		}
+		if n := len(merged); n > 0 && !s.from.After(merged[n-1].to) {
+			merged[n-1].to = latest(merged[n-1].to, s.to)
+			continue
+		}
+		merged = append(merged, s)
+	}
+	return merged
+}
+
+// subtract removes a span from others.
+func subtract(spans []span, gone span) []span {
+	var left []span
+	for _, s := range spans {
+		if !overlap(s.from, s.to, gone.from, gone.to) {
+			left = append(left, s)
+			continue
+		}
+		if s.from.Before(gone.from) {
+			left = append(left, span{s.from, gone.from})
+		}
+		if gone.to.Before(s.to) {
+			left = append(left, span{gone.to, s.to})
+		}
+	}
+	return left
+}
+
+// holes are the parts of [from, to) that no span covers.
+func holes(from, to time.Time, covered []span) []span {
+	if !from.Before(to) {
+		return nil
+	}
+	left := []span{{from, to}}
+	for _, s := range union(covered) {
+		left = subtract(left, s)
+	}
+	return left
+}
