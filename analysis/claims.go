@@ -348,8 +348,11 @@ func (b *bench) conditions() []Condition {
 	b.missConditions(add)
 	for _, c := range b.report.Coverage {
 		for _, blind := range c.Blind {
-			if blind.Reason == blindHorizon {
+			switch blind.Reason {
+			case blindHorizon:
 				add("horizon", map[string]any{"source": c.Source})
+				continue
+			case BlindTargetDown:
 				continue
 			}
 			add("blind-spot", map[string]any{"source": c.Source, "from": blind.From, "to": blind.To, "seconds": seconds(blind.To.Sub(blind.From.Time)), "reason": blind.Reason})

@@ -66,6 +66,16 @@ func (b *bench) cover() {
 		}
 		add(probe.Name, c)
 	}
+	for _, m := range s.Metrics {
+		add(m.Name, b.coverMetrics(m))
+	}
+	for _, j := range s.Journeys {
+		for _, source := range j.Sources { // record files; application logs have theirs
+			if _, known := b.coverage[source]; !known {
+				add(source, Coverage{Blind: b.blindByRuns(source)})
+			}
+		}
+	}
 	// Sources outside that list (step files, say) matter only when they failed.
 	for _, run := range b.obs.Runs {
 		if _, known := b.coverage[run.Source]; !known && run.Code != "" {

@@ -11,6 +11,7 @@ import (
 // Sentences and provenance are left for the caller to fill.
 func Judge(obs Observations) Report {
 	b := newBench(obs)
+	b.readSignals()
 	b.readSteps()
 	b.readServing()
 	b.findArrivals()
@@ -45,6 +46,8 @@ func Judge(obs Observations) Report {
 	r.Completeness = b.complete()
 	r.Controls = b.controls()
 	r.Clocks = b.offsets
+	b.findStoppings()
+	b.followSignals()
 	b.runRules()
 	if !obs.Part.IsZero() {
 		b.narrow(obs.Part)
@@ -89,6 +92,19 @@ type bench struct {
 	// servedFrom and servedTo are the first and last moment at which any target served.
 	servedFrom, servedTo time.Time
 	skewed               map[string]bool // clocks whose bounds contradict each other within a minute
+
+	signals   map[Event][]*Signal
+	stoppings []stopping
+	called    []call               // to every dependency, also a little around the window
+	skipped   map[string][]skipped // by journey
+}
+
+// followSignals counts what lines, records and endpoints told besides requests.
+func (b *bench) followSignals() {
+	b.countJourneys()
+	b.countDependencies()
+	b.followBreakers()
+	b.readGauges()
 }
 
 // probeID names one probe request.
@@ -141,6 +157,7 @@ func newBench(obs Observations) *bench {
 // the order in which they arrived. It is the store's order, and what is in order
 // already is not copied. Cells are only ever summed.
 func sortInputs(o *Observations) {
+	sortSignals(o)
 	inOrder(&o.Handled, func(x, y HandledRequest) int {
 		return cmp.Or(compareStrings(x.Source, y.Source), x.At.Compare(y.At), compareStrings(x.Target, y.Target), compareStrings(x.Run, y.Run),
 			cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Status, y.Status))

@@ -39,6 +39,7 @@ func (b *bench) narrow(part Part) {
 	b.attribute()
 	r.Detection = b.detect()
 	r.Completeness = b.complete()
+	b.followSignals()
 	b.narrowSpans()
 	b.narrowFindings()
 	for _, l := range b.lives { // what was stopped outside of the part is not judged in it

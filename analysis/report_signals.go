@@ -33,15 +33,17 @@ type Reconciled struct {
 
 // DependencyUse counts the calls to one dependency in the window.
 type DependencyUse struct {
-	Dependency    string         `json:"dependency"`
-	Wanted        int            `json:"wanted"` // distinct identifiers that calls were for
-	Sent          int            `json:"sent"`
-	Refused       map[string]int `json:"refused"` // never sent, by what refused them
-	Results       map[string]int `json:"results"` // of those sent; "none" where no line tells the end
-	Amplification *float64       `json:"amplification"`
-	MaxPerSecond  int            `json:"max_per_second"` // most calls sent in any one second (sliding)
-	MaxAt         Time           `json:"max_at"`         // start of that second
-	MaxInFlight   int            `json:"max_in_flight"`  // most calls of one target that waited at once
+	Dependency string         `json:"dependency"`
+	Wanted     int            `json:"wanted"` // distinct identifiers that calls were for
+	Sent       int            `json:"sent"`
+	Refused    map[string]int `json:"refused"` // never sent, by what refused them
+	Results    map[string]int `json:"results"` // of those sent; "none" where no line tells the end
+	// Amplification is how often a call was sent for one identifier, on average, of
+	// those for which one was sent; null where lines name no identifiers.
+	Amplification *float64 `json:"amplification"`
+	MaxPerSecond  int      `json:"max_per_second"` // most calls sent in any one second (sliding)
+	MaxAt         Time     `json:"max_at"`         // start of that second
+	MaxInFlight   *int     `json:"max_in_flight"`  // most calls of one target that waited at once; null where no line tells their ends
 }
 
 // BreakerSpan is a stretch of time in which a circuit breaker was in one state.

@@ -1,13 +1,14 @@
 package analysis
 
 // blindSpot fires once per source and reason for the time that no evidence of it
-// covers. Logs that may still arrive are no blind spot yet.
+// covers. Logs that may still arrive are no blind spot yet, and that a stopped target
+// told nothing of itself is no gap in the evidence.
 func blindSpot(b *bench) ([]Finding, string) {
 	var found []Finding
 	for _, c := range b.report.Coverage {
 		index := map[string]int{}
 		for _, blind := range c.Blind {
-			if blind.Reason == blindHorizon {
+			if blind.Reason == blindHorizon || blind.Reason == BlindTargetDown {
 				continue
 			}
 			length := seconds(blind.To.Sub(blind.From.Time))

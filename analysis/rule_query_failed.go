@@ -4,12 +4,12 @@ import "time"
 
 // queryFailed fires once per source and error code when a collector asked and got
 // an error, or a reply without the element that would hold the answer: that is not
-// "there was nothing".
+// "there was nothing". A target that was stopped cannot answer for itself.
 func queryFailed(b *bench) ([]Finding, string) {
 	var found []Finding
 	index := map[[2]string]int{}
 	for _, r := range b.obs.Runs {
-		if r.Code == "" || r.To.Before(b.from) || !r.From.Before(b.to) {
+		if r.Code == "" || r.To.Before(b.from) || !r.From.Before(b.to) || b.askedWhileDown(r) {
 			continue
 		}
 		k := [2]string{r.Source, r.Code}

@@ -34,6 +34,19 @@ const (
 	whyHorizon     = "horizon_not_passed"
 	whyNoArrival   = "no_arrival_times"
 	whyVersions    = "needs_versions"
+
+	whyNeverMatched   = "rule_never_matched" // the rule that would tell it fits no line at all
+	whyNoLines        = "no_lines"           // the log had no line when it would have told
+	whyNoShutdown     = "no_shutdown_told"
+	whyNoPeriod       = "period_not_known"
+	whyWindowShort    = "window_too_short"
+	whyNoJourneys     = "no_journeys"
+	whyNoJourneySteps = "no_journey_steps"
+	whyUndecided      = "journeys_undecided"
+	whyNoKeys         = "no_identifiers"
+	whyNoCalls        = "no_calls"
+	whyNoLimit        = "limit_not_stated"
+	whyNoRoutes       = "routes_not_stated"
 )
 
 // rules are all findings, in the order of their documentation.
@@ -71,16 +84,23 @@ var rules = []rule{
 	{"health-check-blind", healthCheckBlind},
 	{"reregistered", reregistered},
 	{"classification-suspect", classificationSuspect},
+	{"stop-timeout-too-short", stopTimeoutTooShort},
+	{"stop-signal-ignored", stopSignalIgnored},
+	{"torn-write", tornWrite},
+	{"overlap-double-run", overlapDoubleRun},
+	{"job-stopped", jobStopped},
+	{"step-order", stepOrder},
+	{"retry-amplification", retryAmplification},
+	{"burst-over-limit", burstOverLimit},
+	{"unbounded-wait", unboundedWait},
+	{"unrelated-collapse", unrelatedCollapse},
 }
 
 // pendingRules are the findings whose rule does not exist yet, or whose evidence
 // nothing collects yet. They are named in every report so that their silence is not
 // taken for good news.
 var pendingRules = map[string]string{
-	"stop-timeout-too-short": whySignals, "stop-signal-ignored": whySignals,
-	"version-mismatch":   whyNotBuilt,
-	"overlap-double-run": whySignals, "job-stopped": whySignals, "torn-write": whySignals, "step-order": whySignals,
-	"retry-amplification": whySignals, "burst-over-limit": whySignals, "unrelated-collapse": whySignals, "unbounded-wait": whySignals,
+	"version-mismatch": whyNotBuilt,
 }
 
 // runRules evaluates every rule.

@@ -15,6 +15,15 @@ func TestHealthCheckThatShowsADeathIsNotBlind(t *testing.T) {
 	}
 }
 
+// ruleCase makes one rule fire.
+type ruleCase struct {
+	name  string
+	build func(*scene) // before traffic
+	bend  func(*scene) // after traffic
+	fires string
+	check func(*testing.T, Finding)
+}
+
 // Each case bends one scene so that one rule fires; the scene without the bend is in
 // TestDrainedRollingDeployIsSupported and fires single-target alone.
 func TestRules(t *testing.T) {
@@ -22,13 +31,7 @@ func TestRules(t *testing.T) {
 		s.stop("api-1", 100, 115, true)
 		s.stop("api-2", 170, 185, true)
 	}
-	cases := []struct {
-		name  string
-		build func(*scene) // before traffic
-		bend  func(*scene) // after traffic
-		fires string
-		check func(*testing.T, Finding)
-	}{
+	cases := []ruleCase{
 		{
 			name: "reported while the last target was away", fires: "reported-before-return",
 			build: func(s *scene) { drained(s); s.reported(190) },
@@ -347,6 +350,10 @@ func TestRules(t *testing.T) {
 			},
 		},
 	}
+	cases = append(cases, stopCases()...)
+	cases = append(cases, jobCases()...)
+	cases = append(cases, callCases()...)
+	cases = append(cases, journeyCases()...)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			s := newScene(t)

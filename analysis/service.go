@@ -18,6 +18,7 @@ type Service struct {
 	Metrics      []MetricsSource `json:"metrics,omitempty"`
 	Jobs         []Job           `json:"jobs,omitempty"`
 	Dependencies []Dependency    `json:"dependencies,omitempty"`
+	LogRules     []LogRule       `json:"log_rules,omitempty"`
 }
 
 // WindowSettings shape the span that is judged around a deploy.

@@ -104,4 +104,15 @@ type Dependency struct {
 	Name      string `json:"name"`
 	PerSecond int    `json:"per_second"` // calls that it allows in any one second; 0: not stated
 	InFlight  int    `json:"in_flight"`  // calls that may wait for it at once, in one target; 0: not stated
+	// Routes are those whose requests call it. Without them nobody can tell which
+	// requests have nothing to do with it.
+	Routes []string `json:"routes,omitempty"`
+}
+
+// LogRule says what a log rule gives when it matches, so that one that never did is
+// known for what it would have told.
+type LogRule struct {
+	Name  string   `json:"name"` // as in [RuleCount]
+	Event Event    `json:"event,omitempty"`
+	Step  StepKind `json:"step,omitempty"`
 }

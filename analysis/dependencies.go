@@ -1,0 +1,211 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// call is one call that a target sent to a dependency.
+type call struct {
+	dependency, target, key string
+	sent                    time.Time
+	ended                   time.Time // zero: no line tells its end, nor that its process died
+	result                  string    // ok, failed, timeout, or what the line said; none without an end
+	phase                   int       // place in time among the calls, for a stable order
+}
+
+// Results of calls.
+const (
+	resultOK      = "ok"
+	resultTimeout = "timeout"
+	resultNone    = "none" // no line tells the end
+)
+
+// calls joins lines about calls being sent with those about their ends: by target,
+// dependency and identifier, first in, first out. A call whose process died ended then.
+func (b *bench) calls() []call {
+	type key struct{ dependency, target, key string }
+	open := map[key][]int{}
+	var all []call
+	signals := b.during(time.Time{}, endOfTime, EventCallSent, EventCallEnded)
+	for _, s := range signals {
+		k := key{s.Name, s.Target, s.Key}
+		if s.Event == EventCallSent {
+			open[k] = append(open[k], len(all))
+			all = append(all, call{dependency: s.Name, target: s.Target, key: s.Key, sent: s.At, result: resultNone, phase: len(all)})
+			continue
+		}
+		if waiting := open[k]; len(waiting) > 0 {
+			all[waiting[0]].ended, all[waiting[0]].result = s.At, resultOf(s)
+			open[k] = waiting[1:]
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		for _, stop := range b.stoppings {
+			if over := stop.over(); c.ended.IsZero() && stop.target == c.target && !over.IsZero() && over.After(c.sent) {
+				c.ended = over
+			}
+		}
+	}
+	return all
+}
+
+var endOfTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+func resultOf(s *Signal) string {
+	return cmp.Or(s.Values["result"], string(s.Outcome), "ended")
+}
+
+// refusedBy is what refused a call.
+func refusedBy(s *Signal) string { return cmp.Or(s.Values["by"], "unknown") }
+
+// countDependencies counts the calls of every dependency that a line tells of.
+func (b *bench) countDependencies() {
+	b.report.Dependencies = nil
+	b.called = b.calls()
+	uses := map[string]*DependencyUse{}
+	use := func(name string) *DependencyUse {
+		u := uses[name]
+		if u == nil {
+			u = &DependencyUse{Dependency: name, Refused: map[string]int{}, Results: map[string]int{}}
+			uses[name] = u
+		}
+		return u
+	}
+	wanted, sentFor := map[string]map[string]bool{}, map[string]map[string]bool{}
+	note := func(into map[string]map[string]bool, name, key string) {
+		if into[name] == nil {
+			into[name] = map[string]bool{}
+		}
+		into[name][key] = true
+	}
+	sent := map[string][]time.Time{}
+	for _, c := range b.called {
+		if !b.inWindow(c.sent) {
+			continue
+		}
+		u := use(c.dependency)
+		u.Sent++
+		u.Results[c.result]++
+		sent[c.dependency] = append(sent[c.dependency], c.sent)
+		note(wanted, c.dependency, c.key)
+		note(sentFor, c.dependency, c.key)
+	}
+	for _, s := range b.during(b.from, b.to, EventCallRefused) {
+		use(s.Name).Refused[refusedBy(s)]++
+		note(wanted, s.Name, s.Key)
+	}
+	b.report.Dependencies = make([]DependencyUse, 0, len(uses))
+	for _, name := range sortedKeys(uses) {
+		u := uses[name]
+		if keys := wanted[name]; !keys[""] {
+			u.Wanted = len(keys)
+			if n := len(sentFor[name]); n > 0 {
+				u.Amplification = new(float64(u.Sent) / float64(n))
+			}
+		}
+		var at time.Time
+		u.MaxPerSecond, at = mostWithin(sent[name], time.Second)
+		u.MaxAt = Time{at}
+		if b.untold(EventCallEnded) == "" {
+			most, _, _ := b.mostInFlight(name, b.from, b.to)
+			u.MaxInFlight = &most
+		}
+		b.report.Dependencies = append(b.report.Dependencies, *u)
+	}
+	if len(uses) == 0 {
+		b.report.Dependencies = nil
+	}
+}
+
+// mostWithin is the largest number of moments, which ascend, that lie within any
+// stretch of the given length (half-open), and where the first such stretch begins.
+func mostWithin(at []time.Time, length time.Duration) (most int, from time.Time) {
+	first := 0
+	for i := range at {
+		for at[i].Sub(at[first]) >= length {
+			first++
+		}
+		if n := i - first + 1; n > most {
+			most, from = n, at[first]
+		}
+	}
+	return most, from
+}
+
+// mostInFlight is the largest number of calls of one target to a dependency that
+// waited at once at a moment in [from, to).
+func (b *bench) mostInFlight(dependency string, from, to time.Time) (most int, target string, at time.Time) {
+	type edge struct {
+		at     time.Time
+		change int
+	}
+	edges := map[string][]edge{}
+	for _, c := range b.called {
+		if c.dependency != dependency || !c.sent.Before(to) || !c.ended.IsZero() && !c.ended.After(from) {
+			continue
+		}
+		edges[c.target] = append(edges[c.target], edge{latest(c.sent, from), 1})
+		if !c.ended.IsZero() {
+			edges[c.target] = append(edges[c.target], edge{c.ended, -1})
+		}
+	}
+	for _, name := range sortedKeys(edges) {
+		list := edges[name]
+		slices.SortStableFunc(list, func(x, y edge) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.change, y.change)) })
+		waiting := 0
+		for _, e := range list {
+			if !e.at.Before(to) {
+				break
+			}
+			if waiting += e.change; waiting > most {
+				most, target, at = waiting, name, e.at
+			}
+		}
+	}
+	return most, target, at
+}
+
+// hangFactor is how many times its usual time a call must wait to hang.
+const hangFactor = 10
+
+// hangs are the stretches of the window in which calls to a dependency hung: some
+// call had waited for at least a second and ten times the usual time of one that was
+// answered. Without one that was answered the usual time is not known, and a second
+// is enough.
+func (b *bench) hangs(dependency string) []span {
+	var took []time.Duration
+	for _, c := range b.called {
+		if c.dependency == dependency && c.result == resultOK {
+			took = append(took, c.ended.Sub(c.sent))
+		}
+	}
+	limit := time.Second
+	if len(took) > 0 {
+		slices.Sort(took)
+		limit = max(limit, hangFactor*took[nearestRank(.5, len(took))-1])
+	}
+	var spans []span
+	for _, c := range b.called {
+		end := c.ended
+		if end.IsZero() {
+			end = b.seenTo
+		}
+		if from := c.sent.Add(limit); c.dependency == dependency && from.Before(end) {
+			spans = append(spans, span{latest(from, b.from), earliest(end, b.to)})
+		}
+	}
+	return union(spans)
+}
+
+// limitsOf are what is stated of a dependency; the zero value where nothing is.
+func (b *bench) limitsOf(dependency string) Dependency {
+	for _, d := range b.obs.Service.Dependencies {
+		if d.Name == dependency {
+			return d
+		}
+	}
+	return Dependency{Name: dependency}
+}

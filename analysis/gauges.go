@@ -1,0 +1,151 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// readGauges says of every metric what it was before the deploy, at its most from
+// then on, and after the tail began.
+func (b *bench) readGauges() {
+	b.report.Gauges = nil
+	if len(b.obs.Service.Metrics) > 0 {
+		b.report.Gauges = []GaugeReport{}
+	}
+	tail := b.to
+	for _, p := range b.report.Phases {
+		if p.Kind == "tail" {
+			tail = p.From.Time
+			break
+		}
+	}
+	type key struct{ source, target, metric string }
+	all := map[key][]Gauge{}
+	for _, g := range b.obs.Gauges {
+		if b.inWindow(g.At) {
+			k := key{g.Source, g.Target, g.Metric}
+			all[k] = append(all[k], g)
+		}
+	}
+	for k, samples := range all {
+		r := GaugeReport{Source: k.source, Target: k.target, Metric: k.metric}
+		r.Before = meanOf(samples, b.from, b.started)
+		r.After = meanOf(samples, tail, b.to)
+		for _, g := range samples {
+			if !g.At.Before(b.started) && (r.Max == nil || g.Value > *r.Max) {
+				r.Max, r.MaxAt = new(g.Value), Time{g.At}
+			}
+		}
+		b.report.Gauges = append(b.report.Gauges, r)
+	}
+	slices.SortFunc(b.report.Gauges, func(x, y GaugeReport) int {
+		return slices.Compare([]string{x.Metric, x.Target, x.Source}, []string{y.Metric, y.Target, y.Source})
+	})
+}
+
+// meanOf is the mean of the samples in [from, to); nil without one.
+func meanOf(samples []Gauge, from, to time.Time) *float64 {
+	sum, n := 0.0, 0
+	for _, g := range samples {
+		if !g.At.Before(from) && g.At.Before(to) {
+			sum += g.Value
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return new(sum / float64(n))
+}
+
+// peak is the largest value of a metric in the window, of any target, with where it
+// was; ok is false where nothing tells it.
+func (b *bench) peak(metric string) (most Gauge, ok bool) {
+	for _, g := range b.obs.Gauges {
+		if g.Metric == metric && b.inWindow(g.At) && (!ok || g.Value > most.Value) {
+			most, ok = g, true
+		}
+	}
+	return most, ok
+}
+
+// coverMetrics: a scrape vouches for the time back to the one before. A target that
+// was stopped cannot be asked, and that is told apart from one that should have
+// answered: the server that is in trouble is the one that tells nothing.
+func (b *bench) coverMetrics(m MetricsSource) Coverage {
+	var at []time.Time
+	for _, g := range b.obs.Gauges {
+		if g.Source == m.Name {
+			at = append(at, g.At)
+		}
+	}
+	for _, r := range b.obs.Runs {
+		if r.Source == m.Name && r.Code == "" {
+			at = append(at, r.To)
+		}
+	}
+	slices.SortFunc(at, time.Time.Compare)
+	c := b.coverPolls(m.Name, m.Every, slices.CompactFunc(at, time.Time.Equal))
+	down := b.downSpans(m.Target)
+	var blind []Blind
+	for _, spot := range c.Blind {
+		whole := span{spot.From.Time, spot.To.Time}
+		left := []span{whole}
+		for _, d := range down {
+			left = subtract(left, d)
+			if from, to := latest(d.from, whole.from), earliest(d.to, whole.to); from.Before(to) {
+				blind = append(blind, Blind{Time{from}, Time{to}, BlindTargetDown, spot.Detail})
+			}
+		}
+		for _, part := range left {
+			// Next to a stop, the scrape before it and the first one after it vouch as far
+			// as any other does.
+			if part == whole || part.to.Sub(part.from) > pollReach*m.Every {
+				blind = append(blind, Blind{Time{part.from}, Time{part.to}, spot.Reason, spot.Detail})
+			}
+		}
+	}
+	c.Blind = blind
+	return c
+}
+
+// BlindTargetDown is why a target's own metrics were not seen while it was stopped:
+// there was nobody to ask.
+const BlindTargetDown = "target_down"
+
+// downSpans are the stretches in which a target was stopped: from its stop until it
+// was ready again.
+func (b *bench) downSpans(target string) []span {
+	l := b.byName[target]
+	if l == nil {
+		return nil
+	}
+	var down []span
+	for _, cycle := range l.cycles {
+		if cycle.stop.IsZero() {
+			continue
+		}
+		back := cycle.ready
+		if back.IsZero() {
+			back = cycle.until
+		}
+		down = append(down, span{cycle.stop, back})
+	}
+	return union(down)
+}
+
+// askedWhileDown reports whether a run is a scrape of a target that was stopped when
+// it was asked, or stopped before it could answer.
+func (b *bench) askedWhileDown(r Run) bool {
+	for _, m := range b.obs.Service.Metrics {
+		if m.Name != r.Source {
+			continue
+		}
+		for _, d := range b.downSpans(m.Target) {
+			if !r.From.After(d.to.Add(b.stopSlack())) && !r.To.Before(d.from.Add(-b.stopSlack())) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,88 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// jobRuns are the runs of one scheduled job, in the order in which they began.
+type jobRuns struct {
+	name     string
+	every    time.Duration // zero: not known
+	declared bool          // configured, not only seen
+	runs     []*Signal
+	skips    []*Signal
+}
+
+// jobSlack is how much later than its period a run may be, for a schedule that counts
+// from the end of the run before, and for a machine that is busy.
+func jobSlack(every time.Duration) time.Duration { return every/10 + 2*time.Second }
+
+// regular is how many runs of a job before the deploy make its period known.
+const regular = 3
+
+// jobs are the configured jobs, and those that were seen to run regularly before the
+// deploy began.
+func (b *bench) jobs() []*jobRuns {
+	byName := map[string]*jobRuns{}
+	var list []*jobRuns
+	add := func(name string) *jobRuns {
+		j := byName[name]
+		if j == nil {
+			j = &jobRuns{name: name}
+			byName[name] = j
+			list = append(list, j)
+		}
+		return j
+	}
+	for _, job := range b.obs.Service.Jobs {
+		j := add(job.Name)
+		j.every, j.declared = job.Every, true
+	}
+	declared := len(list)
+	for _, s := range b.signals[EventJobBegan] {
+		if s.Name != "" {
+			j := add(s.Name)
+			j.runs = append(j.runs, s)
+		}
+	}
+	for _, s := range b.signals[EventJobSkipped] {
+		if j := byName[s.Name]; j != nil {
+			j.skips = append(j.skips, s)
+		}
+	}
+	for _, j := range list {
+		if j.every == 0 {
+			j.every = j.usualPeriod(b.started)
+		}
+	}
+	slices.SortStableFunc(list[declared:], func(x, y *jobRuns) int { return compareStrings(x.name, y.name) })
+	return list
+}
+
+// usualPeriod is the median time between runs that began before a moment; zero where
+// there are too few.
+func (j *jobRuns) usualPeriod(before time.Time) time.Duration {
+	var at []time.Time
+	for _, r := range j.runs {
+		if r.At.Before(before) {
+			at = append(at, r.At)
+		}
+	}
+	if len(at) < regular {
+		return 0
+	}
+	return medianGap(at)
+}
+
+// scheduling reports whether a target's process was up at a moment and had not been
+// told to stop: a scheduler is the first thing that an orderly shutdown ends.
+func (b *bench) scheduling(target string, at time.Time) bool {
+	for i := range b.stoppings {
+		s := &b.stoppings[i]
+		if s.target == target && !at.Before(s.from()) && (s.next.IsZero() || at.Before(s.next)) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,211 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// AppLogWitness names all application logs of a service together, which tell one
+// journey in parts: each target logs the requests that it served.
+const AppLogWitness = "application logs"
+
+// witness tells journeys: one file of records, or all application logs.
+type witness struct {
+	name    string
+	sources []string
+}
+
+// trip is one journey of one identifier, as one witness told it.
+type trip struct {
+	key      string
+	began    time.Time
+	attempts map[string][]JourneyStep // by step, in order
+}
+
+// ok is the first attempt at a step that succeeded; nil without one.
+func (t *trip) ok(step string) *JourneyStep {
+	for i := range t.attempts[step] {
+		if s := &t.attempts[step][i]; s.Outcome == OutcomeOK {
+			return s
+		}
+	}
+	return nil
+}
+
+// skipped is a later step that succeeded though an earlier one never did.
+type skipped struct {
+	key, later, missing string
+	at                  time.Time // of the later step
+	source              string
+}
+
+// witnesses are who tells a journey, the first that is configured first; without
+// configuration, whoever does.
+func (b *bench) witnesses(j Journey) []witness {
+	sources := j.Sources
+	if len(sources) == 0 {
+		seen := map[string]bool{}
+		for i := range b.obs.Journeys {
+			if b.obs.Journeys[i].Journey == j.Name {
+				seen[b.obs.Journeys[i].Source] = true
+			}
+		}
+		sources = sortedKeys(seen)
+	}
+	var list []witness
+	logs := -1
+	for _, source := range sources {
+		isLog := slices.ContainsFunc(b.obs.Service.AppLogs, func(l AppLog) bool { return l.Name == source })
+		switch {
+		case isLog && logs >= 0:
+			list[logs].name = AppLogWitness
+			list[logs].sources = append(list[logs].sources, source)
+		default:
+			if isLog {
+				logs = len(list)
+			}
+			list = append(list, witness{source, []string{source}})
+		}
+	}
+	return list
+}
+
+// trips are the journeys of one kind that a witness told, by the time they began.
+func (b *bench) trips(j Journey, w witness) []*trip {
+	byKey := map[string]*trip{}
+	var list []*trip
+	for _, s := range b.obs.Journeys {
+		if s.Journey != j.Name || s.Key == "" || !slices.Contains(w.sources, s.Source) {
+			continue
+		}
+		t := byKey[s.Key]
+		if t == nil { // steps come in the order of their times
+			t = &trip{key: s.Key, began: s.At, attempts: map[string][]JourneyStep{}}
+			byKey[s.Key] = t
+			list = append(list, t)
+		}
+		t.attempts[s.Step] = append(t.attempts[s.Step], s)
+	}
+	return list
+}
+
+// countJourneys says how the journeys that began in the window ended, by the first
+// witness of each kind, and holds every further witness against it.
+func (b *bench) countJourneys() {
+	b.report.Journeys, b.skipped = nil, map[string][]skipped{}
+	for _, j := range b.obs.Service.Journeys {
+		r := JourneyReport{Journey: j.Name, ByPhase: map[string]JourneyCounts{}, Reconciled: []Reconciled{}}
+		witnesses := b.witnesses(j)
+		for i, w := range witnesses {
+			if i > 0 {
+				r.Reconciled = append(r.Reconciled, b.reconcile(j, witnesses[0], w)...)
+				continue
+			}
+			for _, t := range b.trips(j, w) {
+				phase := b.phaseAt(t.began)
+				if phase < 0 {
+					continue
+				}
+				counts := b.ending(j, w, t)
+				r.add(counts)
+				by := r.ByPhase[b.report.Phases[phase].Name]
+				by.add(counts)
+				r.ByPhase[b.report.Phases[phase].Name] = by
+			}
+		}
+		b.report.Journeys = append(b.report.Journeys, r)
+	}
+}
+
+func (c *JourneyCounts) add(more JourneyCounts) {
+	c.Started += more.Started
+	c.Completed += more.Completed
+	c.AfterRetries += more.AfterRetries
+	c.WithoutEarlier += more.WithoutEarlier
+	c.NeverFinished += more.NeverFinished
+	c.Undecided += more.Undecided
+}
+
+// ending says how one journey ended. A step that is missing proves something only
+// where its witness saw all of the time in which it was due.
+func (b *bench) ending(j Journey, w witness, t *trip) JourneyCounts {
+	within := j.Within
+	if within <= 0 {
+		within = EdgeReach
+	}
+	due := t.began.Add(within)
+	done, first := 0, true
+	later, missing := "", ""
+	var laterAt time.Time
+	for i, step := range j.Steps {
+		if t.ok(step) == nil {
+			continue
+		}
+		done++
+		first = first && t.attempts[step][0].Outcome == OutcomeOK
+		for _, earlier := range j.Steps[:i] {
+			if t.ok(earlier) == nil {
+				later, missing, laterAt = step, earlier, t.ok(step).At
+			}
+		}
+	}
+	counts := JourneyCounts{Started: 1}
+	seenTo := b.obs.At
+	if end := b.obs.To.Add(b.obs.Service.JourneyReach()); seenTo.IsZero() || end.Before(seenTo) {
+		seenTo = end
+	}
+	switch {
+	case done == len(j.Steps) && first:
+		counts.Completed = 1
+	case done == len(j.Steps):
+		counts.AfterRetries = 1
+	case due.After(seenTo) || b.blindIn(w.sources, t.began, due):
+		counts.Undecided = 1
+	case missing != "":
+		counts.WithoutEarlier = 1
+		b.skipped[j.Name] = append(b.skipped[j.Name], skipped{t.key, later, missing, laterAt, t.ok(later).Source})
+	default:
+		counts.NeverFinished = 1
+	}
+	return counts
+}
+
+// reconcile compares, step by step, the identifiers for which two witnesses say that
+// the step succeeded in the window. One that the other witness could not see, being
+// blind at that moment, is held against nobody.
+func (b *bench) reconcile(j Journey, one, other witness) []Reconciled {
+	a, c := b.trips(j, one), b.trips(j, other)
+	var list []Reconciled
+	for _, step := range j.Steps {
+		succeeded := func(trips []*trip) map[string]time.Time {
+			at := map[string]time.Time{}
+			for _, t := range trips {
+				if s := t.ok(step); s != nil {
+					at[t.key] = s.At
+				}
+			}
+			return at
+		}
+		ones, others := succeeded(a), succeeded(c)
+		r := Reconciled{Step: step, A: one.name, B: other.name}
+		var onlyA, onlyB []string
+		for key, at := range ones {
+			_, both := others[key]
+			switch {
+			case !b.inWindow(at):
+			case both:
+				r.Both++
+			case !b.blindIn(other.sources, at.Add(-b.stopSlack()), at.Add(b.stopSlack())):
+				onlyA = append(onlyA, key)
+			}
+		}
+		for key, at := range others {
+			if _, both := ones[key]; !both && b.inWindow(at) && !b.blindIn(one.sources, at.Add(-b.stopSlack()), at.Add(b.stopSlack())) {
+				onlyB = append(onlyB, key)
+			}
+		}
+		r.OnlyA, r.OnlyB, r.ExamplesA, r.ExamplesB = len(onlyA), len(onlyB), examples(onlyA), examples(onlyB)
+		list = append(list, r)
+	}
+	return list
+}

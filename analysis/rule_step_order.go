@@ -1,0 +1,63 @@
+package analysis
+
+// stepOrder fires when a later step of a journey succeeded though an earlier one never
+// did: an order acknowledged that nobody had read. The records must have been seen
+// for all of the time in which the earlier step was due.
+func stepOrder(b *bench) ([]Finding, string) {
+	if len(b.obs.Service.Journeys) == 0 {
+		return nil, whyNoJourneys
+	}
+	var found []Finding
+	started, undecided := 0, 0
+	for _, r := range b.report.Journeys {
+		started += r.Started
+		undecided += r.Undecided
+		list := b.skipped[r.Journey]
+		if len(list) == 0 {
+			continue
+		}
+		f := Finding{Severity: SeverityHigh, Evidence: []Evidence{{Kind: "journeys", Source: list[0].source, Count: len(list)}}}
+		keys, pairs := []string{}, map[string]int{}
+		most := ""
+		for _, s := range list {
+			keys = append(keys, s.key)
+			f.From, f.To = Time{earliest(f.From.Time, s.at)}, Time{latest(f.To.Time, s.at)}
+			pair := s.missing + "\x00" + s.later
+			if pairs[pair]++; pairs[pair] > pairs[most] {
+				most = pair
+			}
+		}
+		for _, s := range list {
+			if s.missing+"\x00"+s.later == most {
+				f.Values = map[string]any{"journey": r.Journey, "count": len(list), "started": r.Started, "later": s.later, "missing": s.missing, "keys": examples(keys)}
+				break
+			}
+		}
+		f.Evidence[0].From, f.Evidence[0].To = f.From, f.To
+		found = append(found, f)
+	}
+	switch {
+	case len(found) > 0:
+		return found, ""
+	case started == 0:
+		return nil, b.journeysUntold()
+	case undecided == started:
+		return nil, whyUndecided
+	}
+	return nil, ""
+}
+
+// journeysUntold says why no journey is known to have begun.
+func (b *bench) journeysUntold() string {
+	for _, j := range b.obs.Service.Journeys {
+		for _, w := range b.witnesses(j) {
+			if b.blindIn(w.sources, b.from, b.seenTo) {
+				return whyAppLogBlind
+			}
+		}
+	}
+	if why := b.untold(EventJourneyStep); why == whyNeverMatched {
+		return why
+	}
+	return whyNoJourneySteps
+}

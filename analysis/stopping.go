@@ -1,0 +1,132 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// stopping is how one process of a target ended, as its log, its service manager and
+// the deploy tell it. Times are zero where nobody told.
+type stopping struct {
+	target  string
+	asked   time.Time // the service manager or the workflow told it to stop
+	began   time.Time // it said that it began to shut down
+	ended   time.Time // it said that it had finished
+	aborted time.Time // it gave up waiting for work
+	killed  time.Time // a signal that cannot be caught ended it
+	exited  time.Time // its service manager saw it end
+	next    time.Time // the first that is known of the process after it; zero: nothing
+	told    []*Signal
+}
+
+// from is the first that is known of the stop.
+func (s *stopping) from() time.Time {
+	return earliest(s.asked, s.began, s.ended, s.aborted, s.killed, s.exited)
+}
+
+// over is when the process was gone: at the latest when the next one began.
+func (s *stopping) over() time.Time {
+	if end := s.gone(); !end.IsZero() {
+		return end
+	}
+	return s.next
+}
+
+// gone is when somebody saw that the process had ended; zero where nobody did.
+func (s *stopping) gone() time.Time { return latest(s.killed, s.exited) }
+
+// stopSlack is how far apart two witnesses may put the same stop.
+func (b *bench) stopSlack() time.Duration { return 2*time.Second + b.doubt }
+
+// findStoppings follows the end of every process of every target. What a line says
+// about a stop comes as a signal; the steps that lines give too are taken where no
+// rule gives the signal.
+func (b *bench) findStoppings() {
+	type mark struct {
+		at   time.Time
+		what Event
+		by   *Signal
+	}
+	marks := map[string][]mark{}
+	add := func(target string, at time.Time, what Event, by *Signal) {
+		if target != "" {
+			marks[target] = append(marks[target], mark{at, what, by})
+		}
+	}
+	for _, event := range []Event{EventStopRequested, EventShutdownBegan, EventShutdownEnded, EventShutdownAborted, EventProcessExited, EventProcessStarting} {
+		for _, s := range b.signals[event] {
+			what := event
+			if event == EventProcessExited && killedBySignal(s) {
+				what = eventKilled
+			}
+			add(s.Target, s.At, what, s)
+		}
+	}
+	for _, s := range b.steps {
+		switch {
+		case s.ignored:
+		case s.Kind == StepProcessKilled:
+			add(s.Target, s.At, eventKilled, nil)
+		case s.Kind == StepAppReady:
+			add(s.Target, s.At, EventProcessStarting, nil)
+		case s.Kind == StepRestartBegan && !s.Inferred:
+			add(s.Target, s.At, EventStopRequested, nil)
+		case s.Kind == StepRestartBegan && len(b.signals[EventShutdownBegan]) == 0:
+			add(s.Target, s.At, EventShutdownBegan, nil)
+		}
+	}
+	for _, target := range sortedKeys(marks) {
+		list := marks[target]
+		slices.SortStableFunc(list, func(x, y mark) int { return x.at.Compare(y.at) })
+		var current *stopping
+		flush := func() {
+			if current != nil {
+				b.stoppings = append(b.stoppings, *current)
+			}
+			current = nil
+		}
+		for _, m := range list {
+			if m.what == EventProcessStarting {
+				if current != nil && m.at.Sub(current.from()) > 0 {
+					current.next = m.at
+					flush()
+				}
+				continue
+			}
+			if current != nil && (m.what == EventStopRequested || m.what == EventShutdownBegan) && !current.gone().IsZero() && m.at.After(current.gone()) {
+				current.next = m.at // it was gone already: somebody brings it up again
+				flush()
+				continue
+			}
+			if current == nil {
+				current = &stopping{target: target}
+			}
+			at := map[Event]*time.Time{
+				EventStopRequested: &current.asked, EventShutdownBegan: &current.began, EventShutdownEnded: &current.ended,
+				EventShutdownAborted: &current.aborted, eventKilled: &current.killed, EventProcessExited: &current.exited,
+			}[m.what]
+			*at = earliest(*at, m.at)
+			if m.by != nil {
+				current.told = append(current.told, m.by)
+			}
+		}
+		flush()
+	}
+	slices.SortStableFunc(b.stoppings, func(x, y stopping) int { return x.from().Compare(y.from()) })
+	b.stoppings = slices.DeleteFunc(b.stoppings, func(s stopping) bool { return s.from().Before(b.started) || !b.inWindow(s.from()) })
+}
+
+// eventKilled stands for the step process.killed and for an exit by SIGKILL.
+const eventKilled Event = "killed"
+
+// killedBySignal reports whether a process was ended by SIGKILL, as systemd words it
+// (code=killed, status=9/KILL), or as a container's exit code says it (128 + 9).
+func killedBySignal(s *Signal) bool {
+	switch s.Values["status"] {
+	case "KILL", "9/KILL", "SIGKILL", "137":
+		return true
+	case "9":
+		return s.Values["code"] == "killed"
+	}
+	return s.Values["code"] == "137"
+}
