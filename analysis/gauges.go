@@ -58,17 +58,6 @@ func meanOf(samples []Gauge, from, to time.Time) *float64 {
 	return new(sum / float64(n))
 }
 
-// peak is the largest value of a metric in the window, of any target, with where it
-// was; ok is false where nothing tells it.
-func (b *bench) peak(metric string) (most Gauge, ok bool) {
-	for _, g := range b.obs.Gauges {
-		if g.Metric == metric && b.inWindow(g.At) && (!ok || g.Value > most.Value) {
-			most, ok = g, true
-		}
-	}
-	return most, ok
-}
-
 // coverMetrics: a scrape vouches for the time back to the one before. A target that
 // was stopped cannot be asked, and that is told apart from one that should have
 // answered: the server that is in trouble is the one that tells nothing.
