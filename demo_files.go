@@ -37,7 +37,7 @@ func liveConfig(settings lab.Settings) configFile {
 	for _, p := range settings.Probes {
 		s.Probes = append(s.Probes, probeFile{
 			Name: p.Name, Class: string(p.Class), Method: p.Method, URL: p.URL, Every: p.Every.String(), Timeout: p.Timeout.String(),
-			Connection: connectionOf(p), Expect: p.Expect, Drain: p.Drain,
+			Connection: connectionOf(p), Expect: p.Expect, Drain: p.Drain, FromTarget: p.FromTarget,
 		})
 	}
 	return configFile{Services: []serviceFile{s}}
@@ -118,7 +118,7 @@ func commonConfig(settings lab.Settings) serviceFile {
 			}},
 		}},
 		RequestID: requestIDFile{Header: settings.RequestIDHeader, LogMatch: settings.LogMatch, ReceivedMatch: settings.ReceivedMatch},
-		LogRules:  ruleSets(settings.LogRules),
+		LogRules:  append(ruleSets(settings.LogRules), ownRules(settings.OwnRules)...),
 		Traffic: trafficFile{
 			Probe: trafficRules(settings.Traffic.Probe), Health: trafficRules(settings.Traffic.Health), Tool: trafficRules(settings.Traffic.Tool),
 		},
@@ -130,6 +130,14 @@ func commonConfig(settings lab.Settings) serviceFile {
 		s.Routes = append(s.Routes, routeFile{Name: route.Name, Match: route.Match, Critical: route.Critical})
 	}
 	return s
+}
+
+func ownRules(rules []lab.OwnRule) []logRuleFile {
+	files := make([]logRuleFile, len(rules))
+	for i, rule := range rules {
+		files[i].own = ownRuleFile{Name: rule.Name, Match: rule.Match, Event: string(rule.Event)}
+	}
+	return files
 }
 
 func trafficRules(rules []analysis.TrafficRule) []trafficRuleFile {

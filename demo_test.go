@@ -101,8 +101,12 @@ func readTruth(t *testing.T, dir string, report *analysis.Report) truthCounts {
 	t.Helper()
 	type sent struct{ Sent, Done analysis.Time }
 	senders := map[string]sent{}
-	for _, name := range []string{"store", "health"} {
-		eachLine(t, filepath.Join(dir, keptProbe(name)), func(line []byte) error {
+	records, err := filepath.Glob(filepath.Join(dir, keptProbe("*")))
+	if err != nil || len(records) == 0 {
+		t.Fatalf("probe records %v: %v", records, err)
+	}
+	for _, path := range records {
+		eachLine(t, path, func(line []byte) error {
 			var record struct {
 				ID string
 				sent

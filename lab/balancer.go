@@ -34,6 +34,8 @@ type balancer struct {
 	// done gets every request, once, before its answer is sent.
 	done func(exchange)
 
+	gates sync.Map // *sync.RWMutex by target's address, see whileIdle
+
 	server *http.Server
 	port   string
 }
@@ -168,6 +170,9 @@ func (b *balancer) forward(r *http.Request, body []byte, x *exchange) *answer {
 		return made(http.StatusServiceUnavailable)
 	}
 	x.target = target.address
+	gate := b.gate(target.address)
+	gate.RLock()
+	defer gate.RUnlock()
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
 	stop := context.AfterFunc(target.gone, func() { cancel(errDelayOver) })
@@ -208,6 +213,20 @@ func (b *balancer) forward(r *http.Request, body []byte, x *exchange) *answer {
 		x.targetTime = ended.Sub(connected).Seconds()
 		return made(http.StatusBadGateway)
 	}
+}
+
+// whileIdle calls do while no request is under way to a target, and holds back those
+// that would be sent there meanwhile.
+func (b *balancer) whileIdle(address string, do func() error) error {
+	gate := b.gate(address)
+	gate.Lock()
+	defer gate.Unlock()
+	return do()
+}
+
+func (b *balancer) gate(address string) *sync.RWMutex {
+	gate, _ := b.gates.LoadOrStore(address, new(sync.RWMutex))
+	return gate.(*sync.RWMutex)
 }
 
 // outgoing is the request as the target gets it.

@@ -4,7 +4,8 @@
 // What belongs here: node processes (children of the same binary, which can be
 // killed for real), the load balancer in front of them with the behaviours that
 // matter during a deploy, its access logs and its ELBv2 query API, simulated
-// users, and the scenarios that restart or kill the nodes. The lab remembers every
+// users, what the nodes share (orders, a waiting room, payment gateways), and the
+// scenarios that restart, kill or slow the nodes. The lab remembers every
 // request in memory ([Truth]); that memory does not pass through the access log.
 //
 // What does not belong here: probes (the console sends its own through the load

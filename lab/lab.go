@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,10 @@ type Lab struct {
 	files    *logFiles
 	checks   *logFiles
 	memory   *memory
+	backend  *backend  // what the nodes share; nil where a scenario has none
+	store    *storeApp // of order-journey
+	payers   *payers   // of slow-dependency
+	shoppers *shoppers // of admission-queue
 	api      *http.Server
 	url      string // of the load balancer
 	apiURL   string
@@ -130,7 +135,7 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 	l.group = newTargetGroup(rest, l.scenario.health, deregistrationDelay)
 	l.group.logged = func(c healthCheck) { l.checks.put(logLine{c.end, appendHealthLine(nil, l.id, &c)}) }
 	l.balancer = &balancer{
-		group: l.group, connectTimeout: 10 * time.Second, idleTimeout: time.Minute,
+		group: l.group, connectTimeout: 10 * time.Second, idleTimeout: cmp.Or(l.scenario.idleTimeout, time.Minute),
 		done: func(x exchange) { l.memory.balancerSaw(x); l.files.add(x) },
 	}
 	var err error
@@ -164,7 +169,13 @@ func (l *Lab) start(ctx context.Context, dir, executable string) error {
 	users, stopUsers := context.WithCancel(context.Background())
 	l.stopUsers = stopUsers
 	crowd := newCrowd(l.url, l.memory)
+	if l.scenario.crowd != nil {
+		crowd.personas = l.scenario.crowd
+	}
 	l.users.Go(func() { crowd.run(users) })
+	if l.scenario.guests != nil {
+		l.users.Go(func() { l.scenario.guests(l, users) })
+	}
 	return nil
 }
 
@@ -215,6 +226,16 @@ func (l *Lab) listenAPI() error {
 // Truth is what has happened so far.
 func (l *Lab) Truth() Truth {
 	t := Truth{Scenario: l.scenario.name, Requests: l.memory.truth()}
+	if l.store != nil {
+		t.Orders = l.store.truth()
+	}
+	if l.payers != nil {
+		t.Calls = l.backend.gateways.received()
+		t.Payments, t.Spans = l.payers.truth()
+	}
+	if l.shoppers != nil {
+		t.Trips, t.Spans = l.shoppers.truth()
+	}
 	if id := l.deploy.Load(); id != nil {
 		t.Deploy = *id
 	}

@@ -61,6 +61,7 @@ type node struct {
 	pid                    int
 	worker                 atomic.Int64
 	store                  []byte // body of GET /v1/stores/17
+	nodeParts
 }
 
 func parseNode(args []string) (*node, error) {
@@ -72,6 +73,7 @@ func parseNode(args []string) (*node, error) {
 	flags.StringVar(&n.logPath, "log", "", "log file to append to")
 	flags.StringVar(&n.marker, "marker", "", "while this file exists, health answers OUT_OF_SERVICE")
 	flags.DurationVar(&n.boot, "boot", 0, "time from start until it listens")
+	n.partFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -95,6 +97,7 @@ func (n *node) run() error {
 	defer log.close()
 	n.log = log
 	n.store = storeBody(17)
+	n.threads = newWorkers(n.maxThreads)
 
 	n.say("main", "com.example.orders.App", fmt.Sprintf("Starting App v%s using %s with PID %d", n.version, runtime.Version(), n.pid))
 	select {
@@ -111,6 +114,7 @@ func (n *node) run() error {
 	}
 	_, port, _ := net.SplitHostPort(n.address)
 	n.say("main", "o.s.b.w.embedded.tomcat.TomcatWebServer", "Tomcat started on port "+port+" (http) with context path '/'")
+	n.equip()
 	running := time.Since(began).Seconds()
 	n.say("main", "com.example.orders.App", fmt.Sprintf("Started App in %.3f seconds (process running for %.3f)", running, running))
 
@@ -162,10 +166,11 @@ func (n *node) routes() http.Handler {
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
 		failure(http.StatusNotFound, "NO_SUCH_TENANT").write(w)
 	})
+	n.partRoutes(mux)
 	mux.Handle("/", n.logged(func(*http.Request) reply {
 		return failure(http.StatusNotFound, "NOT_FOUND")
 	}))
-	return mux
+	return n.threads.serve(mux)
 }
 
 // checked answers a health check. The balancer's own carry no request id and are

@@ -16,6 +16,9 @@ var scenarios = []*scenario{
 	&rollingDrain,
 	&kill,
 	&failOpen,
+	&orderJourney,
+	&slowDependency,
+	&admissionQueue,
 }
 
 // scenario is one deploy, its settings, and what a judge has to find.
@@ -40,6 +43,15 @@ type scenario struct {
 	equip func(l *Lab, rest context.Context, dir string) error
 	// nodeArgs are further arguments for a node, by the version that it will run.
 	nodeArgs func(l *Lab, node, version string) []string
+	// guests are a scenario's own clients. They begin with the users and go home
+	// with them, at the end of ctx.
+	guests func(l *Lab, ctx context.Context)
+	// watch adds to the settings what a console needs for this scenario alone.
+	watch func(l *Lab, s *Settings)
+	// crowd are the users where they are not those of every scenario.
+	crowd []persona
+	// idleTimeout is how long the balancer waits for an answer; 0: a minute.
+	idleTimeout time.Duration
 }
 
 // nodePlan says what a node is when the lab starts.

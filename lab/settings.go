@@ -45,6 +45,11 @@ type Settings struct {
 	LogMatch        string
 	ReceivedMatch   string
 	LogRules        []string
+	OwnRules        []OwnRule
+
+	Journeys     []JourneySettings
+	Metrics      []MetricsSettings
+	Dependencies []analysis.Dependency
 }
 
 // ProbeSettings suggest a probe, with its conditions as a configuration holds them.
@@ -55,6 +60,8 @@ type ProbeSettings struct {
 	Every, Timeout time.Duration
 	NewConnections bool
 	Expect, Drain  string
+	// FromTarget tells a 5xx of the application from one that the balancer made.
+	FromTarget string
 }
 
 // Settings tells how to watch the lab.
@@ -97,6 +104,9 @@ func (l *Lab) Settings() Settings {
 	for _, each := range l.nodes {
 		s.Targets = append(s.Targets, analysis.TargetName{Name: each.name, Address: each.address})
 		s.NodeLogs[each.name] = each.logPath
+	}
+	if l.scenario.watch != nil {
+		l.scenario.watch(l, &s)
 	}
 	return s
 }

@@ -194,6 +194,18 @@ func (s *supervisor) kill() error {
 	return nil
 }
 
+// killed kills the node as [supervisor.kill] does and returns when it is dead.
+func (s *supervisor) killed() error {
+	s.mu.Lock()
+	p := s.process
+	s.mu.Unlock()
+	if err := s.kill(); err != nil {
+		return err
+	}
+	<-p.ended
+	return nil
+}
+
 // pid is the running process's id, 0 while there is none.
 func (s *supervisor) pid() int {
 	s.mu.Lock()

@@ -19,6 +19,11 @@ type Truth struct {
 	Scenario string
 	Deploy   string // id; empty before it began
 	Requests []Request
+	Orders   []OrderTruth    // of order-journey
+	Payments []Payment       // of slow-dependency, as the payers saw them
+	Calls    []GatewayCall   // and as the gateways did
+	Trips    []Trip          // of admission-queue
+	Spans    map[string]Span // parts of a scenario
 }
 
 // Request is one request as it was.

@@ -55,15 +55,16 @@ var personas = []persona{
 // crowd is the simulated users. They arrive at random, at usersPerSecond on
 // average, whatever the answers of those before them.
 type crowd struct {
-	url    string
-	memory *memory
-	client *http.Client
-	rate   float64
+	url      string
+	memory   *memory
+	client   *http.Client
+	rate     float64
+	personas []persona
 }
 
 func newCrowd(url string, memory *memory) *crowd {
 	transport := &http.Transport{MaxIdleConnsPerHost: 16, MaxConnsPerHost: usersAtOnce}
-	return &crowd{url: url, memory: memory, rate: usersPerSecond, client: &http.Client{Transport: transport, Timeout: userPatience}}
+	return &crowd{url: url, memory: memory, rate: usersPerSecond, personas: personas, client: &http.Client{Transport: transport, Timeout: userPatience}}
 }
 
 // run sends until ctx ends or usersStayFor is over, and waits for the last answers.
@@ -100,7 +101,7 @@ func (c *crowd) run(ctx context.Context) {
 // ask sends one request and remembers what came of it. It is not cut off when the
 // crowd goes home: a user waits for the answer.
 func (c *crowd) ask(id string) {
-	who := personas[pick(len(personas), func(i int) int { return personas[i].share })]
+	who := c.personas[pick(len(c.personas), func(i int) int { return c.personas[i].share })]
 	what := who.calls[pick(len(who.calls), func(i int) int { return who.calls[i].share })]
 	path, _, _ := strings.Cut(what.path, "?")
 	side := userSide{method: what.method, path: path, userAgent: who.userAgent}

@@ -1,0 +1,123 @@
+package lab
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The second report's tables, in their shape. Every number is compared with another
+// of the same run.
+func TestSlowDependencyHasTheReportsTables(t *testing.T) {
+	t.Parallel()
+	var blind scrapes
+	l, _ := runBent(t, SlowDependency, nil, func(s *scenario) { s.scale(15 * time.Second) },
+		func(l *Lab, ctx context.Context) { blind.watch(ctx, l) })
+	truth := l.Truth()
+
+	// Experiments 1 and 5: without any guard the node with a bounded number of threads
+	// answers nobody's balance any more and cannot be scraped; the one with a thread
+	// for everybody goes on, as both do behind a bulkhead.
+	naked, bulkhead := truth.Spans[partNaked], truth.Spans[partBulkhead]
+	for _, test := range []struct {
+		part     string
+		span     Span
+		node     string
+		collapse bool
+	}{
+		{partNaked, naked, nodePlatform, true},
+		{partNaked, naked, nodeVirtual, false},
+		{partBulkhead, bulkhead, nodePlatform, false},
+		{partBulkhead, bulkhead, nodeVirtual, false},
+	} {
+		asked, failed := 0, 0
+		for _, r := range truth.Requests {
+			if strings.HasSuffix(r.Path, "/balance") && r.Target == test.node && test.span.Holds(r.Start) {
+				asked++
+				if r.Outcome.Failure() {
+					failed++
+				}
+			}
+		}
+		if asked < 20 || (failed > 0) != test.collapse || test.collapse && failed < asked/5 {
+			t.Errorf("%s: %d of %d balances failed at %s; collapse due: %v", test.part, failed, asked, test.node, test.collapse)
+		}
+		if missed := blind.missed(test.node, test.span); (missed > 0) != test.collapse {
+			t.Errorf("%s: %d scrapes of %s failed; collapse due: %v", test.part, missed, test.node, test.collapse)
+		}
+	}
+	if use := truth.GatewayUse(gatewayBulkhead); use.Reasons["BULKHEAD_FULL"] <= use.Payments/2 || use.RefusedButReceived > 0 || use.Received > 4*placesOfNode {
+		t.Errorf("bulkhead: %+v; want most refused, and none of these sent", use)
+	}
+
+	// Experiment 2: three attempts are three calls, with jitter too, for the same answer.
+	for gateway, times := range map[string]int{gatewayOnce: 1, gatewayRetry: 3, gatewayJitter: 3} {
+		use := truth.GatewayUse(gateway)
+		if use.Payments == 0 || use.Received != times*use.Payments || use.States[stateUnknown] != use.Payments {
+			t.Errorf("%s: %+v; want exactly %d calls a payment, and none known", gateway, use, times)
+		}
+	}
+
+	// Experiment 3: of as many payments, the breaker leaves about an eighth unknown;
+	// what it refuses never reaches the gateway.
+	open, shut := truth.GatewayUse(gatewayOpen), truth.GatewayUse(gatewayShut)
+	if ratio := float64(open.States[stateUnknown]) / float64(shut.States[stateUnknown]); ratio == 0 || ratio > .25 {
+		t.Errorf("with the breaker %d unknown, without %d; want an eighth or so", open.States[stateUnknown], shut.States[stateUnknown])
+	}
+	if open.Reasons["CIRCUIT_OPEN"] == 0 || open.RefusedButReceived != 0 || open.States[stateApproved] == 0 {
+		t.Errorf("breaker %+v; want some refused, none of them sent, and approvals after the outage", open)
+	}
+
+	// Experiment 4: only the sliding window keeps the limit in every second.
+	const limit = 2 * limitOfNode
+	for gateway, keeps := range map[string]bool{gatewayFixed: false, gatewayToken: false, gatewaySliding: true} {
+		use := truth.GatewayUse(gateway)
+		if (use.MostPerSecond <= limit) != keeps || use.RefusedButReceived != 0 || use.Reasons["RATE_LIMITED"] == 0 {
+			t.Errorf("%s: %+v against a limit of %d; keeps it: %v", gateway, use, limit, keeps)
+		}
+		t.Log(gateway, use.MostPerSecond, use.Received)
+	}
+	t.Logf("open %+v shut %+v", open, shut)
+	t.Logf("naked %+v bulkhead %+v", truth.GatewayUse(gatewayNaked), truth.GatewayUse(gatewayBulkhead))
+	for _, node := range l.nodes {
+		wantLines(t, node.logPath, []string{
+			`call=\S+ to=pg-naked sent`, `to=pg-bulkhead refused by=bulkhead`, `to=pg-retry timeout`, `to=pg-breaker timeout`,
+			`CircuitBreaker 'pg-breaker' changed state from CLOSED to OPEN`, `to=pg-breaker refused by=breaker`,
+			`changed state from OPEN to HALF_OPEN`,
+		})
+	}
+	wantLogEqualsTruth(t, l)
+}
+
+// scrapes reads the nodes' metrics as a console would, and remembers when it could
+// not.
+type scrapes struct {
+	failed map[string][]time.Time
+}
+
+func (s *scrapes) watch(ctx context.Context, l *Lab) {
+	s.failed = map[string][]time.Time{}
+	client := &http.Client{Timeout: 500 * time.Millisecond}
+	for sleep(ctx, 100*time.Millisecond) == nil {
+		for _, node := range l.nodes {
+			at := time.Now()
+			response, err := client.Get("http://" + node.address + metricsPath)
+			if err != nil {
+				s.failed[node.name] = append(s.failed[node.name], at)
+				continue
+			}
+			response.Body.Close()
+		}
+	}
+}
+
+func (s *scrapes) missed(node string, in Span) (n int) {
+	for _, at := range s.failed[node] {
+		if in.Holds(at) {
+			n++
+		}
+	}
+	return n
+}
