@@ -22,6 +22,7 @@ import (
 	"gapless/collectors/cloudwatch"
 	"gapless/collectors/gauges"
 	"gapless/collectors/journey"
+	"gapless/collectors/loki"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -132,6 +133,7 @@ type serviceConfig struct {
 	journeyRecords  []journey.Config
 	states          []targethealth.Config
 	appLogs         []applog.Config
+	lokiLogs        []loki.Config
 	probes          []probe.Config
 	records         []probe.FileConfig
 	steps           []steps.Config

@@ -116,19 +116,25 @@ type stateFile struct {
 }
 
 type appLogFile struct {
-	Name        string `yaml:"name,omitempty"`
-	Kind        string `yaml:"kind,omitempty"`
-	URL         string `yaml:"url,omitempty"`
-	Query       string `yaml:"query,omitempty"`
-	TargetLabel string `yaml:"target_label,omitempty"`
-	Tenant      string `yaml:"tenant,omitempty"`
-	Target      string `yaml:"target,omitempty"`
-	TargetMatch string `yaml:"target_match,omitempty"`
-	Unit        string `yaml:"unit,omitempty"`
-	Zone        string `yaml:"zone,omitempty"`
-	TimeFormat  string `yaml:"time_format,omitempty"`
-	TimeMatch   string `yaml:"time_match,omitempty"`
-	Every       string `yaml:"every,omitempty"`
+	Name         string `yaml:"name,omitempty"`
+	Kind         string `yaml:"kind,omitempty"`
+	URL          string `yaml:"url,omitempty"`
+	Query        string `yaml:"query,omitempty"`
+	TargetLabel  string `yaml:"target_label,omitempty"`
+	Tenant       string `yaml:"tenant,omitempty"`
+	User         string `yaml:"user,omitempty"`
+	PasswordFile string `yaml:"password_file,omitempty"`
+	TokenFile    string `yaml:"token_file,omitempty"`
+	Delay        string `yaml:"delay,omitempty"`
+	Late         string `yaml:"late,omitempty"`
+	Limit        int    `yaml:"limit,omitempty"`
+	Target       string `yaml:"target,omitempty"`
+	TargetMatch  string `yaml:"target_match,omitempty"`
+	Unit         string `yaml:"unit,omitempty"`
+	Zone         string `yaml:"zone,omitempty"`
+	TimeFormat   string `yaml:"time_format,omitempty"`
+	TimeMatch    string `yaml:"time_match,omitempty"`
+	Every        string `yaml:"every,omitempty"`
 }
 
 type requestIDFile struct {

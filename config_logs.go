@@ -14,6 +14,7 @@ import (
 	"gapless/analysis"
 	"gapless/collectors/applog"
 	"gapless/collectors/applog/logrules"
+	"gapless/collectors/loki"
 )
 
 // logRuleFile is one element of log_rules: the name of a set, or a rule.
@@ -120,6 +121,8 @@ func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sour
 		switch kind {
 		case applog.KindFile:
 			c.fileLog(at, file, log, lines, s)
+		case loki.Kind:
+			c.lokiLog(at, file, log, lines, s)
 		default:
 			continue
 		}
@@ -129,7 +132,11 @@ func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sour
 
 // fileLog converts a log that is read from files.
 func (c *checker) fileLog(path string, file *serviceFile, log *appLogFile, lines logrules.Config, s *serviceConfig) {
-	c.only(path, log.Kind, "loki", "query", log.Query, "target_label", log.TargetLabel, "tenant", log.Tenant)
+	c.only(path, log.Kind, "loki", "query", log.Query, "target_label", log.TargetLabel, "tenant", log.Tenant, "user", log.User,
+		"password_file", log.PasswordFile, "token_file", log.TokenFile, "delay", log.Delay, "late", log.Late)
+	if log.Limit != 0 {
+		c.wrong(path+".limit", "%d stands in an entry of kind %s; it belongs to kind loki", log.Limit, log.Kind)
+	}
 	cfg := applog.Config{
 		Service: s.Name, Source: log.Name, Kind: log.Kind, URL: c.location(path+".url", log.URL, false),
 		Every: c.duration(path+".every", log.Every, time.Second, 10*time.Millisecond), Lines: lines,

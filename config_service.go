@@ -18,8 +18,8 @@ var (
 	accessLogKindsReserved = []string{"counts"}
 	stateKinds             = []string{"elbv2", "file"}
 	stateKindsReserved     = []string{"ncp", "haproxy"}
-	appLogKinds            = []string{"file"}
-	appLogKindsReserved    = []string{"loki", "journal"}
+	appLogKinds            = []string{"file", "loki"}
+	appLogKindsReserved    = []string{"journal"}
 	fileKinds              = []string{"file"}
 	classes                = []string{"user", "probe", "health", "tool"}
 )

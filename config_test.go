@@ -113,6 +113,36 @@ func TestConfigurationOfTheContract(t *testing.T) {
 	}
 }
 
+// appLogLine is the example's application log.
+const appLogLine = `- {name: api-1, kind: file, url: "file:///logs/api-1.log", target: api-1, zone: Asia/Seoul}`
+
+func TestConfigurationOfALoki(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("hush\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Replace(example, appLogLine, `- {name: loki, kind: loki, url: "http://loki:3100/prefix", query: '{app="orders"}', target_label: host, tenant: team-a,
+         user: me, password_file: secret, every: 3s, delay: 0s, late: 2m, limit: 700}
+      - {name: other, kind: loki, url: "https://loki", query: '{app="orders"} |= "x"', target: api-1, token_file: secret}`, 1)
+	cfg, err := parseConfig(filepath.Join(dir, "gapless.yml"), []byte(text), noEnvironment)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := cfg.services[0]
+	if len(s.lokiLogs) != 2 || len(s.AppLogs) != 2 || s.AppLogs[0] != (analysis.AppLog{Name: "loki", Kind: "loki"}) || s.AppLogs[1] != (analysis.AppLog{Name: "other", Kind: "loki", Target: "api-1"}) {
+		t.Fatalf("application logs %+v, %+v", s.AppLogs, s.lokiLogs)
+	}
+	first, second := s.lokiLogs[0], s.lokiLogs[1]
+	if first.URL != "http://loki:3100/prefix" || first.Query != `{app="orders"}` || first.TargetLabel != "host" || first.Tenant != "team-a" ||
+		first.User != "me" || first.Password != "hush" || first.Every != 3*time.Second || first.Delay >= 0 || first.Late != 2*time.Minute || first.Limit != 700 ||
+		first.Rules.LogMatch == "" || len(first.Rules.Sets) != 2 {
+		t.Errorf("first: %+v", first)
+	}
+	if second.Rules.Target != "api-1" || second.Token != "hush" || second.Every != 2*time.Second || second.Delay != 2*time.Second || second.Late != time.Minute {
+		t.Errorf("second: %+v", second)
+	}
+}
+
 // Every wrong value names its line, its path, itself and what is allowed.
 func TestConfigurationMistakes(t *testing.T) {
 	tests := []struct {
@@ -138,7 +168,20 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"region of a proxy's log", 0, "{name: folder, kind: alb,", "{name: folder, kind: nginx-json, region: eu,", []string{"access_logs[1].region", `"eu"`, "alb"}},
 		{"a proxy's log in a bucket", 0, `{name: folder, kind: alb, url: "file://logs/alb"}`, `{name: folder, kind: nginx, url: "s3://a/b"}`, []string{"access_logs[1].url", "cannot be read"}},
 		{"reserved states kind", 0, "{name: states, kind: file, path: states.ndjson}", "{name: states, kind: ncp}", []string{"states[1].kind", `"ncp"`, "not supported yet", "elbv2, file"}},
-		{"reserved application log kind", 0, "kind: file, url: \"file:///logs/api-1.log\"", "kind: loki, url: \"http://loki\"", []string{`"loki"`, "not supported yet"}},
+		{"reserved application log kind", 0, "kind: file, url: \"file:///logs/api-1.log\"", "kind: journal", []string{`"journal"`, "not supported yet"}},
+		{"Loki without a query", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100"}`, []string{"app_logs[0].query", "missing", "{app="}},
+		{"Loki's numbers", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: 'rate({app="a"}[1m])'}`, []string{"app_logs[0].query", "rate(", "begins with its labels"}},
+		{"Loki's URL", 0, appLogLine, `- {name: l, kind: loki, url: "loki:3100", query: '{app="a"}'}`, []string{"app_logs[0].url", `"loki:3100"`, "http://host"}},
+		{"Loki's whole URL", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100/loki/api/v1/query_range", query: '{app="a"}'}`, []string{"app_logs[0].url", "before /loki/api"}},
+		{"Loki's limit", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', limit: -5}`, []string{"app_logs[0].limit", "-5", "1 or more"}},
+		{"Loki's lateness", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', late: 1ms}`, []string{"app_logs[0].late", `"1ms"`, "1s or more"}},
+		{"Loki's target and label", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', target: api-1, target_label: host}`, []string{"app_logs[0].target_label", `"host"`, "one of the two"}},
+		{"Loki's target", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', target: api-9}`, []string{"app_logs[0].target", `"api-9"`, "target_label"}},
+		{"Loki's zone", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', zone: Asia/Seoul}`, []string{"app_logs[0].zone", `"Asia/Seoul"`, "file"}},
+		{"Loki's user alone", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', user: me}`, []string{"app_logs[0].password_file", "missing", `"me"`}},
+		{"Loki's token", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', token_file: none}`, []string{"app_logs[0].token_file", `"none"`, "cannot be read"}},
+		{"a key of Loki's", 0, "target: api-1, zone", "target: api-1, query: '{app=\"a\"}', zone", []string{"app_logs[0].query", "loki"}},
+		{"the limit of Loki's", 0, "target: api-1, zone", "target: api-1, limit: 7, zone", []string{"app_logs[0].limit", "7", "loki"}},
 		{"unknown kind", 0, "{name: folder, kind: alb", "{name: folder, kind: apache", []string{`"apache"`, "not one of the values allowed: alb"}},
 		{"journey of one step", 0, "    steps: [", "    journeys: [{name: order, steps: [create], records: [{name: browser, kind: file, path: j.ndjson}]}]\n    steps: [", []string{"services[0].journeys[0].steps", "1 steps", "two or more"}},
 		{"journey that nothing tells", 0, "    steps: [", "    journeys: [{name: order, steps: [create, ack]}]\n    steps: [", []string{"services[0].journeys[0]", "nothing tells its steps", "app_logs"}},

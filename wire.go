@@ -44,6 +44,7 @@ func newWatch(ctx context.Context, s *serviceConfig, db *store.DB, log *slog.Log
 	for _, add := range []func() error{
 		func() error { return w.addSteps(s, names, db) },
 		func() error { return w.addAppLogs(s, names, db) },
+		func() error { return w.addLokiLogs(s, names, db) },
 		func() error { return w.addStates(ctx, s, names, db) },
 		func() error { return w.addProbes(s, names, db) },
 		func() error { return w.addRecords(s, names, db) },

@@ -10,6 +10,7 @@ import (
 	"gapless/collectors/cloudwatch"
 	"gapless/collectors/gauges"
 	"gapless/collectors/journey"
+	"gapless/collectors/loki"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -38,6 +39,18 @@ func (w *watch) addAppLogs(s *serviceConfig, names *analysis.Classifier, db *sto
 			return err
 		}
 		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: cfg.Kind, run: reader.Run, collect: quietly(reader.Collect)})
+	}
+	return nil
+}
+
+func (w *watch) addLokiLogs(s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
+	for _, cfg := range s.lokiLogs {
+		cfg.Names, cfg.Now, cfg.Log = names, db.Now, w.log
+		reader, err := loki.New(cfg, db)
+		if err != nil {
+			return err
+		}
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: loki.Kind, run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }

@@ -235,6 +235,8 @@ func queryRemedy(code string) string {
 		return "Give the role of gapless the permissions that the README lists."
 	case "not_found":
 		return "Correct the name, address or prefix of the source in the configuration."
+	case "truncated":
+		return "Raise Loki's max_entries_limit_per_query, or give the lines times that tell them apart."
 	case "unreachable":
 		return "Make the source reachable from where gapless runs."
 	}
