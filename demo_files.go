@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -173,15 +174,24 @@ func (d *demo) export(ctx context.Context, dir, id string, settings lab.Settings
 	if err != nil {
 		return fmt.Errorf("read the deploy: %w", err)
 	}
+	deploys, err := d.console.db.DeploysIn(ctx, deploy.Service, time.Unix(0, 0), d.console.db.Now())
+	if err != nil {
+		return err
+	}
 	// Somewhat more than the window, so that its edges look as they did live.
 	from, to := analysis.WindowOf(deploy, settings.Window)
+	for _, each := range deploys { // and a deploy that went before, so that its own window does
+		if before, _ := analysis.WindowOf(each, settings.Window); before.Before(from) {
+			from = before
+		}
+	}
 	o, err := d.console.db.ObservationsBetween(ctx, deploy.Service, from.Add(-settings.Window.Baseline), to.Add(settings.Window.Tail), id)
 	if err != nil {
 		return fmt.Errorf("read what was collected: %w", err)
 	}
 	files := map[string]func(*json.Encoder) error{
 		keptStates: func(e *json.Encoder) error { return exportStates(e, o.States) },
-		keptSteps:  func(e *json.Encoder) error { return exportSteps(e, deploy, o.Steps) },
+		keptSteps:  func(e *json.Encoder) error { return exportSteps(e, deploys, o.Steps) },
 	}
 	for _, p := range settings.Probes {
 		files[keptProbe(p.Name)] = func(e *json.Encoder) error { return exportProbe(e, p.Name, o.Probes) }
@@ -223,11 +233,13 @@ func exportProbe(e *json.Encoder, name string, requests []analysis.ProbeRequest)
 
 // exportSteps leaves what was told. What was inferred from the nodes' logs is
 // inferred from them again.
-func exportSteps(e *json.Encoder, deploy analysis.Deploy, steps []analysis.Step) error {
+func exportSteps(e *json.Encoder, deploys []analysis.Deploy, steps []analysis.Step) error {
 	for _, step := range steps {
-		if step.Inferred {
+		at := slices.IndexFunc(deploys, func(d analysis.Deploy) bool { return d.ID == step.Deploy })
+		if step.Inferred || at < 0 {
 			continue
 		}
+		deploy := deploys[at]
 		var event analysis.StepEvent
 		switch step.Kind {
 		case analysis.StepDeployStarted:

@@ -64,7 +64,11 @@ func TestDemo(t *testing.T) {
 				}
 			}
 
-			audited, stdout, stderr := runProgram(t, nil, "audit", "-c", filepath.Join(dir, scenario, keptConfigName), "--service", scenario, "--format", "json")
+			audit := []string{"audit", "-c", filepath.Join(dir, scenario, keptConfigName), "--service", scenario, "--format", "json"}
+			if scenario == lab.BackToBack { // there are two
+				audit = append(audit, "--deploy", report.Deploy.ID)
+			}
+			audited, stdout, stderr := runProgram(t, nil, audit...)
 			if audited != verdictStatus(report.Verdict.State) {
 				t.Errorf("the audit ended with %d: %s", audited, stderr)
 			}

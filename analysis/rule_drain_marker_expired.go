@@ -4,14 +4,14 @@ import "time"
 
 // drainMarkerExpired fires when a marked target went quiet for at least a
 // health-check interval and then served again before it was stopped: the mark had
-// lapsed.
+// lapsed. A deregistration does not lapse; see [reregistered].
 func drainMarkerExpired(b *bench) ([]Finding, string) {
 	if b.servedFrom.IsZero() {
 		return nil, whyServed
 	}
 	return b.drainRule(func(l *life, c cycle, mark time.Time) *Finding {
 		h := b.health(l.group)
-		if !h.Known() {
+		if !h.Known() || c.marked.IsZero() {
 			return nil
 		}
 		before := mark

@@ -63,6 +63,17 @@ func (b *bench) failOpenCounted() []Finding {
 	return found
 }
 
+// openFor reports whether, by the polled states, the load balancer had no target of
+// the group to choose all the while from one moment to another, so that what it sent
+// there says nothing about ejection. Between two polls the state is not known, so the
+// polls around a span bound it.
+func (b *bench) openFor(group string, from, to time.Time) bool {
+	reach := max(b.pollInterval(), time.Second)
+	return slices.ContainsFunc(b.allOut(), func(s groupSpan) bool {
+		return s.group == group && !from.Before(s.from.Add(-reach)) && !to.After(s.to.Add(reach))
+	})
+}
+
 type groupSpan struct {
 	group, source string
 	span

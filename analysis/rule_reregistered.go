@@ -1,5 +1,7 @@
 package analysis
 
+import "time"
+
 // reregistered fires when a target that the deploy had deregistered was back in the
 // group, by its polled state, before the deploy registered it again or the target
 // was ready: something other than the deploy puts targets back.
@@ -15,33 +17,46 @@ func reregistered(b *bench) ([]Finding, string) {
 				continue
 			}
 			gone++
-			until, told := b.moment(l.name, c.deregistered, StepTargetRegistered)
-			if !told {
-				until = earliest(c.ready, c.firstServed)
+			s, until, back := b.putBack(l, c)
+			if !back {
+				continue
 			}
-			if until.IsZero() {
-				until = b.seenTo
-			}
-			left := false
-			for _, s := range b.statesOf(l.name) {
-				if !s.At.After(c.deregistered) || !s.At.Before(until) {
-					continue
-				}
-				here := s.State.InRotation() || s.State == StateInitial || s.State == StateUnhealthy
-				if left && here {
-					found = append(found, Finding{
-						Severity: SeverityHigh, Target: new(l.name), From: Time{s.At}, To: Time{until},
-						Values:   map[string]any{"state": s.State, "after_s": seconds(s.At.Sub(c.deregistered))},
-						Evidence: []Evidence{{Kind: "states", Source: s.Source, From: Time{s.At}, To: Time{until}, Count: 1}},
-					})
-					break
-				}
-				left = left || s.State == StateDraining || s.State == StateUnused || s.State == StateUnusedNCP
-			}
+			found = append(found, Finding{
+				Severity: SeverityHigh, Target: new(l.name), From: Time{s.At}, To: Time{until},
+				Values:   map[string]any{"state": s.State, "after_s": seconds(s.At.Sub(c.deregistered))},
+				Evidence: []Evidence{{Kind: "states", Source: s.Source, From: Time{s.At}, To: Time{until}, Count: 1}},
+			})
 		}
 	}
 	if gone == 0 {
 		return nil, whyNoMark
 	}
 	return found, ""
+}
+
+// putBack is the first polled state that shows a deregistered target in its group
+// again after it had left, before until: when the deploy registered it, or it was
+// ready, or served.
+func (b *bench) putBack(l *life, c cycle) (shown StateSample, until time.Time, ok bool) {
+	if c.deregistered.IsZero() {
+		return shown, until, false
+	}
+	until, told := b.moment(l.name, c.deregistered, StepTargetRegistered)
+	if !told {
+		until = earliest(c.ready, c.firstServed)
+	}
+	if until.IsZero() {
+		until = b.seenTo
+	}
+	left := false
+	for _, s := range b.statesOf(l.name) {
+		if !s.At.After(c.deregistered) || !s.At.Before(until) {
+			continue
+		}
+		if left && (s.State.InRotation() || s.State == StateInitial || s.State == StateUnhealthy) {
+			return s, until, true
+		}
+		left = left || s.State == StateDraining || s.State == StateUnused || s.State == StateUnusedNCP
+	}
+	return shown, until, false
 }

@@ -22,7 +22,7 @@ func stateLag(b *bench) ([]Finding, string) {
 				values["down_from_s"], values["down_to_s"] = down.From, down.To
 				late = late || down.From > seconds(allowed)
 			}
-			if up != nil {
+			if up != nil && !b.openFor(l.group, c.firstServed, c.firstServed) {
 				measured++
 				values["up_from_s"], values["up_to_s"] = up.From, up.To
 				late = late || up.From > seconds(allowed)

@@ -234,7 +234,8 @@ func TestTruthCountsAsAReportDoes(t *testing.T) {
 // record is an announcer that remembers.
 type record struct {
 	mu     sync.Mutex
-	deploy analysis.Deploy
+	deploy analysis.Deploy   // the last one
+	before []analysis.Deploy // those before it
 	steps  []string
 	at     map[string]time.Time
 }
@@ -242,6 +243,9 @@ type record struct {
 func (r *record) StartDeploy(_ context.Context, d analysis.Deploy) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.deploy.ID != "" {
+		r.before = append(r.before, r.deploy)
+	}
 	r.deploy, r.steps = d, append(r.steps, "deploy.started")
 	return nil
 }

@@ -16,6 +16,8 @@ var scenarios = []*scenario{
 	&rollingDrain,
 	&kill,
 	&failOpen,
+	&backToBack,
+	&reregistered,
 	&orderJourney,
 	&slowDependency,
 	&admissionQueue,

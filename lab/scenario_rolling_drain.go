@@ -30,6 +30,10 @@ func (w *workflow) rollingDrain(ctx context.Context) error {
 	if err := w.build(ctx); err != nil {
 		return err
 	}
+	return w.drainEach(ctx)
+}
+
+func (w *workflow) drainEach(ctx context.Context) error {
 	for i, node := range w.lab.nodes {
 		if err := w.drain(ctx, node); err != nil {
 			return err
