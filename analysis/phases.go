@@ -235,8 +235,23 @@ type drain struct {
 }
 
 // findDrains lists the drains: from the mark until the target is ready again (or
-// stopped, where it never was), widened by the slack at both ends for the clocks.
+// stopped, where it never was), widened by the slack at both ends for the clocks; of
+// the deploys whose windows touch this one too.
 func (b *bench) findDrains() {
+	for _, s := range b.obs.Steps {
+		l := b.byName[s.Target]
+		if owner := b.owner(s); rank(s.Kind) != 1 || l == nil || owner == "" || owner == b.obs.Deploy.ID {
+			continue
+		}
+		end := b.to
+		for _, r := range b.obs.Steps {
+			if r.Kind == StepAppReady && r.Target == s.Target && r.At.After(s.At) {
+				end = earliest(end, r.At)
+			}
+		}
+		slack := b.slack(l.group)
+		b.drains = append(b.drains, drain{target: l.name, from: s.At.Add(-slack), to: end.Add(slack)})
+	}
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if mark := earliest(c.marked, c.deregistered); !mark.IsZero() {

@@ -46,3 +46,35 @@ func stateIf(healthy bool) TargetState {
 	}
 	return StateUnhealthy
 }
+
+// The health answers of a drain that the deploy before this one ordered are drain
+// answers in this deploy's window too.
+func TestDrainOfTheDeployBefore(t *testing.T) {
+	s := newScene(t)
+	s.obs.Neighbors = []Deploy{{ID: "d0", StartedAt: s.at(-50), ReportedAt: s.at(55)}}
+	s.obs.Steps = append(s.obs.Steps,
+		Step{Deploy: "d0", Kind: StepDrainMarked, Target: "api-2", At: s.at(3), Source: "workflow"},
+		Step{Deploy: "d0", Kind: StepRestartBegan, Target: "api-2", At: s.at(20), Source: "workflow"},
+	)
+	s.appStep(StepAppReady, "api-2", 25)
+	s.stop("api-1", 100, 115, true)
+	s.stop("api-2", 170, 185, true)
+	s.prepare()
+	marked := 0
+	for i := range s.obs.Probes {
+		if p := &s.obs.Probes[i]; p.Class == ClassHealth && p.Sent.After(s.at(5)) && p.Sent.Before(s.at(15)) {
+			p.Status, p.Outcome = 503, OutcomeDrain503
+			marked++
+		}
+	}
+	health := s.judge().Totals[ClassHealth]
+	served := 0 // by api-1, which nobody had marked
+	for _, h := range s.obs.Handled {
+		if h.Target == "api-1" && h.Seq >= 100_000 && h.At.After(s.at(5)) && h.At.Before(s.at(15)) {
+			served++
+		}
+	}
+	if served == 0 || health.Outcomes[OutcomeTarget5xx] != served || health.Outcomes[OutcomeDrain503] != marked-served {
+		t.Errorf("%d answers, %d of them by api-1: counted as %v", marked, served, health.Outcomes)
+	}
+}

@@ -18,7 +18,7 @@ const BackToBack = "back-to-back"
 // of the first deploy is back H−1 checks after it was ready at the earliest, 4 s; the
 // first node of the second is stopped U·I + T and a margin after its mark, 3 s.
 var backToBack = scenario{
-	name: BackToBack, kind: analysis.KindRolling, window: longTail, boot: bootTime, restartDelay: time.Second,
+	name: BackToBack, kind: analysis.KindRolling, window: longWindow, boot: bootTime, restartDelay: time.Second,
 	health: analysis.HealthCheck{Interval: time.Second, Timeout: 300 * time.Millisecond, Unhealthy: 2, Healthy: 5, Path: healthPath},
 	deploy: (*workflow).backToBack,
 	expect: Expect{
@@ -34,8 +34,9 @@ var backToBack = scenario{
 	},
 }
 
-// longTail has a tail that outlasts a return of H·I + T = 5.3 s.
-var longTail = analysis.WindowSettings{Baseline: window.Baseline, Tail: 7 * time.Second, Settle: window.Settle, Max: window.Max}
+// longWindow has a baseline that begins before the last drain of the first deploy,
+// and a tail that outlasts a return of H·I + T = 5.3 s.
+var longWindow = analysis.WindowSettings{Baseline: 7 * time.Second, Tail: 7 * time.Second, Settle: window.Settle, Max: window.Max}
 
 // backToBack is two rolling deploys with drain. Whoever started the second waited
 // for the first one's success and for nothing else; there is nothing to build.
