@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	pathpkg "path"
 	"regexp"
 	"slices"
 	"strings"
@@ -117,10 +118,10 @@ func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sour
 		lines := lines
 		lines.Zone = c.zone(at+".zone", log.Zone)
 		lines.TimeFormat = c.timeFormat(at, log)
-		kind := c.oneOf(at+".kind", log.Kind, "", appLogKinds, appLogKindsReserved)
+		kind := c.oneOf(at+".kind", log.Kind, "", appLogKinds, nil)
 		switch kind {
-		case applog.KindFile:
-			c.fileLog(at, file, log, lines, s)
+		case applog.KindFile, applog.KindJournal, applog.KindContainer:
+			c.fileLog(at, kind, file, log, lines, s)
 		case loki.Kind:
 			c.lokiLog(at, file, log, lines, s)
 		default:
@@ -130,34 +131,58 @@ func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sour
 	}
 }
 
-// fileLog converts a log that is read from files.
-func (c *checker) fileLog(path string, file *serviceFile, log *appLogFile, lines logrules.Config, s *serviceConfig) {
-	c.only(path, log.Kind, "loki", "query", log.Query, "target_label", log.TargetLabel, "tenant", log.Tenant, "user", log.User,
+// fileLog converts a log that is read from files, or a journal from a pipe.
+func (c *checker) fileLog(path, kind string, file *serviceFile, log *appLogFile, lines logrules.Config, s *serviceConfig) {
+	c.only(path, kind, "loki", "query", log.Query, "tenant", log.Tenant, "user", log.User,
 		"password_file", log.PasswordFile, "token_file", log.TokenFile, "delay", log.Delay, "late", log.Late)
 	if log.Limit != 0 {
-		c.wrong(path+".limit", "%d stands in an entry of kind %s; it belongs to kind loki", log.Limit, log.Kind)
+		c.wrong(path+".limit", "%d stands in an entry of kind %s; it belongs to kind loki", log.Limit, kind)
+	}
+	switch kind {
+	case applog.KindFile:
+		c.only(path, kind, "loki, journal, container", "target_label", log.TargetLabel)
+	case applog.KindContainer:
+		c.only(path, kind, "file, journal", "unit", log.Unit)
+	case applog.KindJournal:
+		if log.Unit == "" && log.TargetLabel != applog.LabelUnit {
+			c.wrong(path+".unit", "missing; allowed: the systemd unit whose entries are read, such as orders.service or 'orders@*.service', or target_label: unit")
+		}
+	}
+	if _, err := pathpkg.Match(log.Unit, ""); err != nil {
+		c.wrong(path+".unit", "%q is no pattern; allowed: a systemd unit, in which * stands for any text and ? for a character", log.Unit)
 	}
 	cfg := applog.Config{
-		Service: s.Name, Source: log.Name, Kind: log.Kind, URL: c.location(path+".url", log.URL, false),
+		Service: s.Name, Source: log.Name, Kind: kind, URL: log.URL, TargetLabel: log.TargetLabel, Targets: targetNames(file),
 		Every: c.duration(path+".every", log.Every, time.Second, 10*time.Millisecond), Lines: lines,
+	}
+	if kind != applog.KindJournal || log.URL != applog.Standard {
+		cfg.URL = c.location(path+".url", log.URL, false)
 	}
 	cfg.Lines.Target, cfg.Lines.Unit = log.Target, log.Unit
 	cfg.TargetMatch = c.targetMatch(path, file, log)
 	s.appLogs = append(s.appLogs, cfg)
 }
 
-// targetMatch says who writes a log: one target, or a part of each file's name. It
-// returns the pattern for the latter.
+// targetMatch says who writes a log: one target, a part of each file's name, or a
+// label. It returns the pattern for the files' names.
 func (c *checker) targetMatch(path string, file *serviceFile, log *appLogFile) *regexp.Regexp {
-	names := targetNames(file)
-	if log.TargetMatch == "" {
-		if !slices.Contains(names, log.Target) {
-			c.wrong(path+".target", "%q is no target of this service; allowed: %s, or target_match where the files' names tell", log.Target, strings.Join(names, ", "))
+	names := strings.Join(targetNames(file), ", ")
+	said := 0
+	for _, value := range []string{log.Target, log.TargetMatch, log.TargetLabel} {
+		if value != "" {
+			said++
 		}
-		return nil
 	}
-	if log.Target != "" {
-		c.wrong(path+".target_match", "%q stands beside target %q; allowed: one of the two", log.TargetMatch, log.Target)
+	switch {
+	case said > 1:
+		c.wrong(path, "target, target_match and target_label each say who writes the log; allowed: one of them")
+	case said == 0:
+		c.wrong(path+".target", "missing; allowed: %s, or target_match where the files' names tell, or target_label (of a journal or container)", names)
+	case log.Target != "" && !slices.Contains(targetNames(file), log.Target):
+		c.wrong(path+".target", "%q is no target of this service; allowed: %s", log.Target, names)
+	}
+	if log.TargetMatch == "" {
+		return nil
 	}
 	match := c.regexp(path+".target_match", log.TargetMatch)
 	if match != nil && match.SubexpIndex("target") < 0 {

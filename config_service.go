@@ -10,6 +10,8 @@ import (
 
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
+	"gapless/collectors/applog"
+	"gapless/collectors/loki"
 )
 
 // Kinds that this version reads, and kinds whose names are kept for later ones.
@@ -18,8 +20,7 @@ var (
 	accessLogKindsReserved = []string{"counts"}
 	stateKinds             = []string{"elbv2", "file"}
 	stateKindsReserved     = []string{"ncp", "haproxy"}
-	appLogKinds            = []string{"file", "loki"}
-	appLogKindsReserved    = []string{"journal"}
+	appLogKinds            = append(slices.Clone(applog.Kinds), loki.Kind)
 	fileKinds              = []string{"file"}
 	classes                = []string{"user", "probe", "health", "tool"}
 )

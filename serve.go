@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -167,6 +168,8 @@ func (c *console) collect(ctx context.Context, service string, from, to time.Tim
 	if err != nil {
 		return err
 	}
+	// A pipe is read by the collectors that watch; what came is in the store.
+	w.collectors = slices.DeleteFunc(w.collectors, func(each collector) bool { return each.once })
 	return w.collect(ctx, from, to, progress)
 }
 

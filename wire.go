@@ -19,6 +19,8 @@ type collector struct {
 	kind   string // as its runs say it; empty where only they do
 	// tellsDeploys marks a source that says which deploys there are.
 	tellsDeploys bool
+	// once marks a source that cannot be read twice: a pipe.
+	once bool
 	// run observes until ctx ends.
 	run func(ctx context.Context) error
 	// collect reads a span of the past; nil where the past cannot be asked for

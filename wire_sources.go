@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"gapless/analysis"
@@ -33,12 +34,12 @@ func (w *watch) addSteps(s *serviceConfig, names *analysis.Classifier, db *store
 
 func (w *watch) addAppLogs(s *serviceConfig, names *analysis.Classifier, db *store.DB) error {
 	for _, cfg := range s.appLogs {
-		cfg.Names, cfg.Now, cfg.Log = names, db.Now, w.log
+		cfg.Names, cfg.Now, cfg.Log, cfg.Stdin = names, db.Now, w.log, os.Stdin
 		reader, err := applog.New(cfg, db)
 		if err != nil {
 			return err
 		}
-		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: cfg.Kind, run: reader.Run, collect: quietly(reader.Collect)})
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: cfg.Kind, once: reader.Once(), run: reader.Run, collect: quietly(reader.Collect)})
 	}
 	return nil
 }

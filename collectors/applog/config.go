@@ -8,8 +8,10 @@ package applog
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,9 +19,6 @@ import (
 	"gapless/analysis"
 	"gapless/collectors/applog/logrules"
 )
-
-// KindFile is the kind of files on this machine.
-const KindFile = "file"
 
 // Sink keeps what was read. AddAppBatch stores rows and position in one
 // transaction, so that no line is counted twice or lost; it refuses a batch that
@@ -35,10 +34,18 @@ type Config struct {
 	Service string
 	Source  string // its name in the configuration
 	Kind    string // empty is file
-	URL     string // file:///path, or a path; * ? and [ make it a pattern for several files
+	// URL is file:///path, or a path; * ? and [ make it a pattern for several files. For
+	// a journal it may be a named pipe, or [Standard].
+	URL   string
+	Stdin io.Reader // for Standard
 	// TargetMatch finds in a file's path who wrote it: its group "target". Nil where
 	// Lines.Target does, or the lines themselves.
 	TargetMatch *regexp.Regexp
+	// TargetLabel says who wrote each entry of a journal (host, unit, or a field's name)
+	// or a container's log (a name among its attrs). Targets are then those whose
+	// entries are read; nil is everybody's.
+	TargetLabel string
+	Targets     []string
 	Lines       logrules.Config // what is looked for; its Source, Names and Now are those here
 
 	Every time.Duration // between two looks at the files; 0 is a second
@@ -68,8 +75,8 @@ func New(cfg Config, sink Sink) (*Reader, error) {
 	if cfg.Kind == "" {
 		cfg.Kind = KindFile
 	}
-	if cfg.Kind != KindFile {
-		return nil, fmt.Errorf("application log %s: kind %q is not %s", cfg.Source, cfg.Kind, KindFile)
+	if !slices.Contains(Kinds, cfg.Kind) {
+		return nil, fmt.Errorf("application log %s: kind %q is none of %s", cfg.Source, cfg.Kind, strings.Join(Kinds, ", "))
 	}
 	if cfg.Every <= 0 {
 		cfg.Every = time.Second

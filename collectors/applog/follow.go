@@ -2,6 +2,7 @@ package applog
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -181,23 +182,37 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 	if err != nil {
 		return err
 	}
-	at, target := f.position, r.targetOf(path)
+	at := f.position.clone()
 	if at.Offset >= info.Size() && f.known {
 		return nil
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(opened, at.Offset, info.Size()-at.Offset), 256<<10)
 	long := make([]byte, 0) // grows only for lines over the reader's size
+	d := r.decoder(path)
 	b, size := logrules.NewBatch(), int64(0)
+	group := int64(0) // bytes that the decoder took since nothing was pending
+	settle := func() {
+		for _, line := range d.lines() {
+			r.lines.Line(b, at.stream(line.stream), line.Line)
+		}
+		if text := d.malformed(); text != "" {
+			p.errs = append(p.errs, fmt.Sprintf("%s, before byte %d: %s", path, at.Offset+group, text))
+		}
+		at.Offset += group
+		size += group
+		group = 0
+	}
 	for {
 		part, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
 			if long = append(long, part...); len(long) > maxLine || at.Skip {
 				if !at.Skip {
-					p.errs = append(p.errs, fmt.Sprintf("%s: a line at byte %d is longer than %d bytes and was skipped", path, at.Offset, maxLine))
+					p.errs = append(p.errs, fmt.Sprintf("%s: a line at byte %d is longer than %d bytes and was skipped", path, at.Offset+group, maxLine))
+					d.lost()
 				}
 				at.Skip = true
-				at.Offset += int64(len(long))
-				size += int64(len(long))
+				group += int64(len(long))
+				settle()
 				long = long[:0]
 			}
 			continue
@@ -213,17 +228,19 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 		ended := err == nil
 		if len(line) > 0 && (ended || whole || at.Skip) {
 			if !at.Skip {
-				r.lines.Line(b, &at.State, logrules.Line{Text: trim(line), Target: target})
+				d.take(bytes.TrimSuffix(line, []byte("\n")))
 			}
 			at.Skip = at.Skip && !ended
-			at.Offset += int64(len(line))
-			size += int64(len(line))
+			group += int64(len(line))
+			if !d.pending() {
+				settle()
+			}
 		}
 		long = long[:0]
 		if !ended {
 			break
 		}
-		if size >= batchBytes || b.Rows() >= batchRows {
+		if group == 0 && (size >= batchBytes || b.Rows() >= batchRows) {
 			if err := r.add(ctx, p, path, f, opened, info, b, &at); err != nil {
 				return err
 			}
@@ -232,6 +249,10 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 				return ctx.Err()
 			}
 		}
+	}
+	if whole && group > 0 {
+		d.give()
+		settle()
 	}
 	if size == 0 && f.known {
 		return nil
@@ -242,14 +263,14 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 // add hands a batch on. Only when it is stored does the file's position move, but
 // reading goes on meanwhile.
 func (r *Reader) add(ctx context.Context, p *pass, path string, f *file, opened *os.File, info os.FileInfo, b *logrules.Batch, at *position) error {
-	r.lines.Settle(b, &at.State)
+	r.lines.Settle(b, &at.State) // of one stream: where there are several, each line has its time
 	if b.Timeless > 0 {
 		p.errs = append(p.errs, fmt.Sprintf("%s: %d lines match a rule and have no time that is understood", path, b.Timeless))
 	}
 	if err := at.identify(opened, info); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	next := *at
+	next := at.clone()
 	encoded := next.encode()
 	batch := analysis.AppBatch{File: path, Position: encoded}
 	r.lines.Fill(b, &batch)
@@ -266,11 +287,4 @@ func (r *Reader) targetOf(path string) string {
 		return ""
 	}
 	return m[r.cfg.TargetMatch.SubexpIndex("target")]
-}
-
-func trim(line []byte) []byte {
-	for len(line) > 0 && (line[len(line)-1] == '\n' || line[len(line)-1] == '\r') {
-		line = line[:len(line)-1]
-	}
-	return line
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 
 	"gapless/collectors/applog/logrules"
@@ -25,6 +26,8 @@ type position struct {
 	Skip    bool   `json:"skip,omitempty"` // inside a line that is too long
 
 	logrules.State // after the last line that was read
+	// Streams are the states of the streams in the file, where it holds several.
+	Streams map[string]*logrules.State `json:"streams,omitempty"`
 }
 
 func decodePosition(b []byte) (position, error) {
@@ -47,6 +50,39 @@ func (p position) encode() []byte {
 		panic(err) // a time beyond the year 9999, which no line has
 	}
 	return b
+}
+
+// stream is the state of one of the streams in the file. Of too many, the next ones
+// share the file's own.
+func (p *position) stream(name string) *logrules.State {
+	if name == "" {
+		return &p.State
+	}
+	s := p.Streams[name]
+	if s == nil {
+		if len(p.Streams) == maxStreams {
+			return &p.State
+		}
+		if p.Streams == nil {
+			p.Streams = map[string]*logrules.State{}
+		}
+		s = &logrules.State{}
+		p.Streams[name] = s
+	}
+	return s
+}
+
+const maxStreams = 100
+
+// clone is a position that does not change with p.
+func (p *position) clone() position {
+	c := *p
+	c.Streams = maps.Clone(p.Streams)
+	for name, s := range c.Streams {
+		state := *s
+		c.Streams[name] = &state
+	}
+	return c
 }
 
 // fits reports whether an open file is the one that p was taken in: it is long

@@ -16,11 +16,15 @@ import (
 const idle = 5 * time.Second
 
 // Collect reads everything that is new in the files, however old, and stores it
-// with a run over [from, to). Files last written before from are left alone. The
+// with a run over [from, to). Files last written before from are left alone; a pipe is
+// read to its end. The
 // error is that of files that could not be read; it is stored as a failed run too.
 func (r *Reader) Collect(ctx context.Context, from, to time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.Once() {
+		return r.readPipe(ctx, from, to, false)
+	}
 	_, err := r.pass(ctx, from, to, true, true)
 	return err
 }
@@ -28,6 +32,9 @@ func (r *Reader) Collect(ctx context.Context, from, to time.Time) error {
 // Run reads what is new until ctx ends, and once more then. On first sight a file
 // is read from its start. Failures of files are stored, not returned.
 func (r *Reader) Run(ctx context.Context) error {
+	if r.Once() {
+		return r.runPipe(ctx)
+	}
 	r.mu.Lock()
 	r.covered = r.cfg.Now()
 	r.mu.Unlock()

@@ -447,7 +447,7 @@ func TestConfigurationErrors(t *testing.T) {
 		want string
 	}{
 		{Config{URL: "s3://bucket/x"}, "is not a file:///path"},
-		{Config{URL: "/x", Kind: "journal"}, `kind "journal"`},
+		{Config{URL: "/x", Kind: "tape"}, `kind "tape"`},
 		{Config{URL: "/x", Lines: logrules.Config{LogMatch: "rid=("}}, "log_match"},
 		{Config{URL: "/x", Lines: logrules.Config{ReceivedMatch: "rid=x"}}, "no group (?P<id>"},
 		{Config{URL: "/x", Lines: logrules.Config{Sets: []string{"log4j"}}}, `"log4j"`},
@@ -493,6 +493,7 @@ type sink struct {
 	mu        sync.Mutex
 	handled   []analysis.HandledRequest
 	steps     []analysis.Step
+	signals   []analysis.Signal
 	counts    []analysis.RuleCount
 	runs      []analysis.Run
 	positions map[string][]byte
@@ -517,6 +518,7 @@ func (s *sink) AddAppBatch(_ context.Context, _ string, b analysis.AppBatch) err
 	}
 	s.handled = append(s.handled, b.Handled...)
 	s.steps = append(s.steps, b.Steps...)
+	s.signals = append(s.signals, b.Signals...)
 	s.counts = append(s.counts, b.Counts...)
 	s.runs = append(s.runs, b.Run)
 	s.positions[b.File] = b.Position

@@ -17,6 +17,9 @@ type Line struct {
 	Origin string
 	ID     string            // the journal's MESSAGE_ID, which is surer than the text
 	Fields map[string]string // further fields of a journal entry that has an ID
+	// Continues says that the line goes on with the one before it, where the source
+	// knows: a message of several lines.
+	Continues bool
 }
 
 // State is what a stretch of lines leaves behind for the next one of the same stream.
@@ -189,7 +192,7 @@ func (c *current) try(each *rule) {
 // it is a message of its own, so that a text that brings its own line breaks does not
 // count as what it quotes.
 func (c *current) continues() bool {
-	return c.s.Timed && c.width == 0 && !c.isJSON && c.origin != originSystemd
+	return c.line.Continues || c.s.Timed && c.width == 0 && !c.isJSON && c.origin != originSystemd
 }
 
 // find looks for the line's message, once.

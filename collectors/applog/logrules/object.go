@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"time"
+
+	"gapless/collectors/applog/jsonobject"
 )
 
 // object is a log line that is a JSON object, as logback (logstash-encoder), Spring
@@ -32,7 +34,7 @@ func parseObject(line []byte) (o object, ok bool) {
 	ranks := [4]int{len(timeKeys), len(messageKeys), len(levelKeys), len(loggerKeys)}
 	var message []byte
 	fields := [4]*[]byte{&o.time, &message, &o.level, &o.logger}
-	ok = members(line, func(key, value []byte) {
+	ok = jsonobject.Members(line, func(key, value []byte) {
 		for i, keys := range [4][]string{timeKeys, messageKeys, levelKeys, loggerKeys} {
 			for rank, name := range keys {
 				if rank < ranks[i] && string(key) == name {
@@ -44,124 +46,8 @@ func parseObject(line []byte) (o object, ok bool) {
 	if !ok || message == nil {
 		return object{}, false
 	}
-	o.message, ok = text(message)
+	o.message, ok = jsonobject.Text(message)
 	return o, ok
-}
-
-// text is a JSON string's content.
-func text(value []byte) ([]byte, bool) {
-	if len(value) < 2 || value[0] != '"' {
-		return nil, false
-	}
-	if plain := value[1 : len(value)-1]; bytes.IndexByte(plain, '\\') < 0 {
-		return plain, true
-	}
-	var s string
-	if json.Unmarshal(value, &s) != nil {
-		return nil, false
-	}
-	return []byte(s), true
-}
-
-// members calls take with the key and the value of every member of an object; a key
-// that is escaped is as it stood. It returns false where line is not one whole object.
-// Values are only cut out, not checked.
-func members(line []byte, take func(key, value []byte)) bool {
-	at := space(line, 0)
-	if at >= len(line) || line[at] != '{' {
-		return false
-	}
-	at = space(line, at+1)
-	if at < len(line) && line[at] == '}' {
-		return space(line, at+1) == len(line)
-	}
-	for {
-		end := quoted(line, at)
-		if end < 0 {
-			return false
-		}
-		key := line[at+1 : end-1]
-		if at = space(line, end); at >= len(line) || line[at] != ':' {
-			return false
-		}
-		at = space(line, at+1)
-		if end = value(line, at); end < 0 {
-			return false
-		}
-		take(key, line[at:end])
-		if at = space(line, end); at >= len(line) {
-			return false
-		}
-		switch line[at] {
-		case '}':
-			return space(line, at+1) == len(line)
-		case ',':
-			at = space(line, at+1)
-		default:
-			return false
-		}
-	}
-}
-
-func space(b []byte, at int) int {
-	for at < len(b) && (b[at] == ' ' || b[at] == '\t' || b[at] == '\r' || b[at] == '\n') {
-		at++
-	}
-	return at
-}
-
-// quoted is where the string ends that begins at a place; -1 where there is none.
-func quoted(b []byte, at int) int {
-	if at >= len(b) || b[at] != '"' {
-		return -1
-	}
-	for at++; at < len(b); at++ {
-		switch b[at] {
-		case '"':
-			return at + 1
-		case '\\':
-			at++
-		}
-	}
-	return -1
-}
-
-// value is where the value ends that begins at a place; -1 where it does not.
-func value(b []byte, at int) int {
-	if at >= len(b) {
-		return -1
-	}
-	switch b[at] {
-	case '"':
-		return quoted(b, at)
-	case '{', '[':
-		depth := 0
-		for at < len(b) {
-			switch b[at] {
-			case '"':
-				if at = quoted(b, at); at < 0 {
-					return -1
-				}
-				continue
-			case '{', '[':
-				depth++
-			case '}', ']':
-				if depth--; depth == 0 {
-					return at + 1
-				}
-			}
-			at++
-		}
-		return -1
-	}
-	begin := at
-	for at < len(b) && b[at] != ',' && b[at] != '}' && b[at] > ' ' {
-		at++
-	}
-	if at == begin {
-		return -1
-	}
-	return at
 }
 
 // objectTime reads an object's time: text in a form that lines begin with, a number
@@ -172,7 +58,7 @@ func (in *Interpreter) objectTime(value []byte) (time.Time, bool) {
 	case len(value) == 0:
 		return time.Time{}, false
 	case value[0] == '"':
-		plain, ok := text(value)
+		plain, ok := jsonobject.Text(value)
 		if !ok {
 			return time.Time{}, false
 		}

@@ -1,0 +1,136 @@
+package applog
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"gapless/collectors/applog/logrules"
+)
+
+// Kinds of application logs that this package reads.
+const (
+	KindFile      = "file"      // files of lines, on this machine
+	KindJournal   = "journal"   // what journalctl -o json or -o export writes, in a file or a pipe
+	KindContainer = "container" // a container's log file: Docker's json-file, or the CRI's
+)
+
+// Kinds lists them.
+var Kinds = []string{KindFile, KindJournal, KindContainer}
+
+// decoder makes lines of what stands in a file. One decoder reads one file, from a
+// place where nothing was pending.
+type decoder interface {
+	// take takes one line of the file, without its end.
+	take(raw []byte)
+	// pending says that what was taken so far is not whole: the place after it is none
+	// to go on from.
+	pending() bool
+	// give takes what was taken for whole, as at the end of a file.
+	give()
+	// lost says that a line was too long to be taken.
+	lost()
+	// lines are those that are whole; they are good until the next call of take.
+	lines() []streamLine
+	// malformed says what could not be understood since the last call, in words; empty
+	// where there is nothing.
+	malformed() string
+}
+
+// streamLine is a line of one of the streams in a file: of one program in a journal,
+// of one of a container's outputs.
+type streamLine struct {
+	stream string
+	logrules.Line
+}
+
+func (r *Reader) decoder(path string) decoder {
+	target := r.targetOf(path)
+	switch r.cfg.Kind {
+	case KindJournal:
+		return &journalDecoder{reader: r, target: target}
+	case KindContainer:
+		return &containerDecoder{reader: r, target: target}
+	}
+	return &plainDecoder{line: [1]streamLine{{Line: logrules.Line{Target: target}}}}
+}
+
+// plainDecoder takes lines as they stand.
+type plainDecoder struct {
+	line  [1]streamLine
+	taken int
+}
+
+func (d *plainDecoder) take(raw []byte) {
+	for len(raw) > 0 && raw[len(raw)-1] == '\r' {
+		raw = raw[:len(raw)-1]
+	}
+	d.line[0].Text, d.taken = raw, 1
+}
+
+func (d *plainDecoder) pending() bool { return false }
+func (d *plainDecoder) give()         {}
+func (d *plainDecoder) lost()         { d.taken = 0 }
+func (d *plainDecoder) lines() []streamLine {
+	all := d.line[:d.taken]
+	d.taken = 0
+	return all
+}
+func (d *plainDecoder) malformed() string { return "" }
+
+// Decode calls read for every line that a log of the reader's kind holds in in, as a
+// file of that path would, with the number of the file's line in which it ended, and
+// once more at its end (last) for what is not whole. It stores nothing. The error is
+// that of reading.
+func (r *Reader) Decode(path string, in io.Reader, read func(number int, state *logrules.State, line logrules.Line)) (malformed string, err error) {
+	d, number := r.decoder(path), 0
+	streams := map[string]*logrules.State{}
+	var complaints []string
+	emit := func() {
+		for _, line := range d.lines() {
+			if streams[line.stream] == nil {
+				streams[line.stream] = &logrules.State{}
+			}
+			read(number, streams[line.stream], line.Line)
+		}
+		if text := d.malformed(); text != "" {
+			complaints = append(complaints, fmt.Sprintf("line %d: %s", number, text))
+		}
+	}
+	err = eachRaw(in, func(raw []byte, tooLong bool) {
+		number++
+		if tooLong {
+			d.lost()
+			complaints = append(complaints, fmt.Sprintf("line %d is longer than %d bytes", number, maxLine))
+			return
+		}
+		d.take(raw)
+		if !d.pending() {
+			emit()
+		}
+	})
+	d.give()
+	emit()
+	return strings.Join(complaints, "; "), err
+}
+
+// Lines is what the reader looks for in its lines.
+func (r *Reader) Lines() *logrules.Interpreter { return r.lines }
+
+// eachRaw calls take for every line of a stream, without its end.
+func eachRaw(in io.Reader, take func(raw []byte, tooLong bool)) error {
+	s := newSplitter(take)
+	buffer := make([]byte, 256<<10)
+	for {
+		n, err := in.Read(buffer)
+		s.write(buffer[:n])
+		if err != nil {
+			s.end()
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package applog
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"gapless/analysis"
+	"gapless/collectors/applog/logrules"
+)
+
+// Standard is the URL of a journal that comes in on the standard input.
+const Standard = "-"
+
+// Once says whether the log comes through a pipe: it is read as it comes, and what was
+// read cannot be read again.
+func (r *Reader) Once() bool {
+	if r.cfg.Kind != KindJournal {
+		return false
+	}
+	if r.pattern == Standard {
+		return true
+	}
+	info, err := os.Stat(r.pattern)
+	return err == nil && info.Mode()&os.ModeNamedPipe != 0
+}
+
+// pipePosition is what is known of the entries that came through a pipe, so that a
+// journalctl that is started again may repeat some of them.
+type pipePosition struct {
+	// Cursors are the numbers of the last entry of each journal file series (i and s
+	// of its cursor); journald counts up within a series.
+	Cursors map[string]uint64 `json:"cursors"`
+	State   position          `json:"state"`
+}
+
+// pipe is one reading of a pipe.
+type pipe struct {
+	reader   *Reader
+	position pipePosition
+	stored   []byte
+	decoder  *journalDecoder
+	split    *splitter
+	batch    *logrules.Batch
+	size     int
+	errs     []string
+	covered  time.Time // until when runs are stored
+	runs     int
+}
+
+// readPipe reads a pipe until it ends, or ctx does. What comes in is stored at every
+// tick. While nobody writes to a named pipe, nothing is covered.
+func (r *Reader) readPipe(ctx context.Context, from, to time.Time, live bool) error {
+	p := &pipe{reader: r, decoder: &journalDecoder{reader: r}, batch: logrules.NewBatch(), covered: from}
+	var err error
+	if p.stored, err = r.sink.Position(ctx, r.cfg.Service, r.cfg.Source, r.pattern); err != nil {
+		return fmt.Errorf("load position in %s: %w", r.pattern, err)
+	}
+	if len(p.stored) > 0 {
+		if err := json.Unmarshal(p.stored, &p.position); err != nil {
+			return fmt.Errorf("%s: decode position: %w", r.pattern, err)
+		}
+	}
+	if p.position.Cursors == nil {
+		p.position.Cursors = map[string]uint64{}
+	}
+	p.decoder.seen = p.seen
+	p.split = newSplitter(p.line)
+	chunks, failed := r.chunks(ctx)
+	tick := time.NewTicker(max(r.cfg.Every, 100*time.Millisecond))
+	defer tick.Stop()
+	end := func() time.Time {
+		if live {
+			return r.cfg.Now()
+		}
+		return to
+	}
+	last := r.cfg.Now()
+	for {
+		select {
+		case chunk, ok := <-chunks:
+			if !ok {
+				err := <-failed
+				if errors.Is(err, io.EOF) {
+					err = nil
+				}
+				p.split.end()
+				p.decoder.give()
+				p.settle()
+				return errors.Join(err, p.store(ctx, end(), err))
+			}
+			p.split.write(chunk)
+			if p.size >= batchBytes || p.batch.Rows() >= batchRows {
+				if err := p.store(ctx, p.covered, nil); err != nil {
+					return err
+				}
+			}
+		case <-tick.C:
+			if now := r.cfg.Now(); live && (p.size > 0 || now.Sub(last) >= idle) {
+				if err := p.store(ctx, now, nil); err != nil {
+					return err
+				}
+				last = now
+			}
+		case <-ctx.Done():
+			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+			defer cancel()
+			return p.store(bounded, end(), nil)
+		}
+	}
+}
+
+// chunks delivers what comes in. It holds no more than one piece, so that a store that
+// is slow slows the writer down.
+func (r *Reader) chunks(ctx context.Context) (<-chan []byte, <-chan error) {
+	chunks, failed := make(chan []byte), make(chan error, 1)
+	go func() {
+		defer close(chunks)
+		in := r.cfg.Stdin
+		if r.pattern != Standard {
+			opened, err := openPipe(ctx, r.pattern)
+			if err != nil {
+				failed <- err
+				return
+			}
+			defer opened.Close()
+			stop := context.AfterFunc(ctx, func() { _ = opened.Close() })
+			defer stop()
+			in = opened
+		}
+		if in == nil {
+			failed <- errors.New("there is no standard input")
+			return
+		}
+		for {
+			chunk := make([]byte, 64<<10)
+			n, err := in.Read(chunk)
+			if n > 0 {
+				select {
+				case chunks <- chunk[:n]:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				failed <- err
+				return
+			}
+		}
+	}()
+	return chunks, failed
+}
+
+// openPipe waits for a writer, or for the end of ctx.
+func openPipe(ctx context.Context, path string) (*os.File, error) {
+	stop := context.AfterFunc(ctx, func() {
+		// Whoever waits in open is let go by a writer that comes and goes.
+		if w, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			_ = w.Close()
+		}
+	})
+	defer stop()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return os.Open(path)
+}
+
+func (p *pipe) line(raw []byte, tooLong bool) {
+	p.size += len(raw) + 1
+	if tooLong {
+		p.errs = append(p.errs, fmt.Sprintf("a line is longer than %d bytes and was skipped", maxLine))
+		p.decoder.lost()
+	} else {
+		p.decoder.take(raw)
+	}
+	if !p.decoder.pending() {
+		p.settle()
+	}
+}
+
+func (p *pipe) settle() {
+	for _, line := range p.decoder.lines() {
+		p.reader.lines.Line(p.batch, p.position.State.stream(line.stream), line.Line)
+	}
+	if text := p.decoder.malformed(); text != "" {
+		p.errs = append(p.errs, text)
+	}
+}
+
+// seen says whether an entry came before, by its cursor; one without is new.
+func (p *pipe) seen(cursor []byte) bool {
+	series, number, ok := parseCursor(cursor)
+	if !ok {
+		return false
+	}
+	if last, known := p.position.Cursors[series]; known && number <= last {
+		return true
+	}
+	if len(p.position.Cursors) < maxStreams || p.position.Cursors[series] > 0 {
+		p.position.Cursors[series] = number
+	}
+	return false
+}
+
+// parseCursor reads "s=<series>;i=<number>;…", both in hexadecimal digits.
+func parseCursor(cursor []byte) (series string, number uint64, ok bool) {
+	for part := range bytes.SplitSeq(cursor, []byte(";")) {
+		switch {
+		case bytes.HasPrefix(part, []byte("s=")):
+			series = string(part[2:])
+		case bytes.HasPrefix(part, []byte("i=")):
+			var err error
+			number, err = strconv.ParseUint(string(part[2:]), 16, 64)
+			ok = err == nil
+		}
+	}
+	return series, number, ok && series != "" && len(series) <= 64
+}
+
+// store stores what came in, with a run up to a time, or with the one that failed.
+func (p *pipe) store(ctx context.Context, to time.Time, failed error) error {
+	r := p.reader
+	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: p.covered, To: to}
+	b := analysis.AppBatch{File: r.pattern, Before: p.stored}
+	r.lines.Fill(p.batch, &b)
+	if p.batch.Timeless > 0 {
+		p.errs = append(p.errs, fmt.Sprintf("%d lines match a rule and have no time that is understood", p.batch.Timeless))
+	}
+	p.batch, p.size = logrules.NewBatch(), 0
+	position, err := json.Marshal(p.position)
+	if err != nil {
+		return fmt.Errorf("encode position in %s: %w", r.pattern, err)
+	}
+	b.Position, b.Run = position, run
+	if failed != nil {
+		b.To = run.From
+	}
+	b.At, b.Rows = p.at(), len(b.Handled)+len(b.Steps)+len(b.Signals)+len(b.Journeys)
+	if err := r.sink.AddAppBatch(ctx, r.cfg.Service, b); err != nil {
+		return fmt.Errorf("store lines of %s: %w", r.pattern, err)
+	}
+	p.stored, p.covered = position, b.To
+	if failed != nil {
+		run.Code, run.Error = codeOf(failed), failed.Error()
+	} else if len(p.errs) > 0 {
+		run.From, run.Code, run.Error = run.To, "bad_reply", strings.ToValidUTF8(strings.Join(p.errs, "; "), "\uFFFD")
+	} else {
+		return nil
+	}
+	p.errs = nil
+	run.At = p.at()
+	if err := r.sink.AddRun(ctx, r.cfg.Service, run); err != nil {
+		return fmt.Errorf("store run of %s: %w", run.Source, err)
+	}
+	return nil
+}
+
+func (p *pipe) at() time.Time {
+	p.runs++
+	return p.reader.cfg.Now().Add(time.Duration(p.runs%1000) * time.Microsecond)
+}
+
+// runPipe reads a pipe until ctx ends, one writer after another.
+func (r *Reader) runPipe(ctx context.Context) error {
+	for {
+		err := r.readPipe(ctx, r.cfg.Now(), time.Time{}, true)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			r.cfg.Log.Warn("application log not read", "service", r.cfg.Service, "source", r.cfg.Source, "error", err)
+		}
+		if r.pattern == Standard && err == nil {
+			<-ctx.Done() // it does not begin again
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(max(r.cfg.Every, 100*time.Millisecond)):
+		}
+	}
+}
