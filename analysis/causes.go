@@ -118,12 +118,7 @@ func (b *bench) findForeignStops() {
 		if rank(s.Kind) != 2 || owner == "" || owner == b.obs.Deploy.ID {
 			continue
 		}
-		var back time.Time
-		for _, r := range b.obs.Steps {
-			if r.Kind == StepAppReady && r.Target == s.Target && r.At.After(s.At) {
-				back = earliest(back, r.At)
-			}
-		}
+		back := b.readyAfter(s)
 		slack := time.Second
 		if l := b.byName[s.Target]; l != nil {
 			slack = b.slack(l.group)

@@ -1,6 +1,9 @@
 package analysis
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // backToBackDeploy fires when this deploy began before the one before it had all
 // targets serving: before that one reported, or while a target that it stopped had
@@ -31,6 +34,17 @@ func backToBackDeploy(b *bench) ([]Finding, string) {
 	return found, ""
 }
 
+// readyAfter is when the target of a step was ready again, whoever told it; zero where
+// nobody did.
+func (b *bench) readyAfter(s Step) (back time.Time) {
+	for _, r := range b.obs.Steps {
+		if r.Kind == StepAppReady && r.Target == s.Target && r.At.After(s.At) {
+			back = earliest(back, r.At)
+		}
+	}
+	return back
+}
+
 // awayAt lists the targets that an earlier deploy had stopped and that had not
 // served again when this one started.
 func (b *bench) awayAt(d Deploy) []string {
@@ -40,14 +54,12 @@ func (b *bench) awayAt(d Deploy) []string {
 		if s.Deploy != d.ID || l == nil || rank(s.Kind) != 2 || s.At.After(b.started) || len(l.points) == 0 {
 			continue
 		}
-		back := s.At // until it is known to be ready, what it serves may be left from before the stop
-		for _, r := range b.obs.Steps {
-			if r.Kind == StepAppReady && r.Target == s.Target && r.At.After(s.At) && (back.Equal(s.At) || r.At.Before(back)) {
-				back = r.At
+		back := b.readyAfter(s)
+		if back.IsZero() {
+			if d.Kind == KindBlueGreen {
+				continue // it was stopped for good
 			}
-		}
-		if d.Kind == KindBlueGreen && back.Equal(s.At) {
-			continue // it was stopped for good
+			back = s.At // until it is known to be ready, what it serves may be left from before the stop
 		}
 		if !l.servedBetween(back, b.started) && !slices.Contains(away, l.name) {
 			away = append(away, l.name)

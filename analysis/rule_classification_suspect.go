@@ -8,7 +8,7 @@ import "math"
 // somebody else's requests. The test is that of two shares, at 0.01, and the shares
 // must also differ by a third.
 func classificationSuspect(b *bench) ([]Finding, string) {
-	if len(b.obs.Service.Traffic.Tool) == 0 && b.report.Totals[ClassTool] == nil || b.report.Totals[ClassTool] != nil && b.report.Totals[ClassTool].Requests == 0 {
+	if tools := b.report.Totals[ClassTool]; tools == nil || tools.Requests == 0 {
 		return nil, whyNotApply // without tools among the requests every share is a user's
 	}
 	var users, all [2]int // before, after

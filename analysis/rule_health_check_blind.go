@@ -22,7 +22,7 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 			alive := StateHealthy // what is said of a target that serves
 			for _, s := range b.statesOf(l.name) {
 				switch {
-				case !c.lastServed.IsZero() && s.At.Before(c.lastServed):
+				case s.At.Before(c.lastServed):
 					alive = s.State
 				case s.At.After(c.stop) && s.At.Before(c.ready):
 					polls++

@@ -16,10 +16,11 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 			}
 			since := c.ready
 			if c.arrives { // it is checked from its registration on
-				since = latest(since, c.registered, b.registeredBy(l, c.ready))
-				if since.IsZero() {
+				registered := latest(c.registered, b.registeredBy(l, c.ready))
+				if registered.IsZero() {
 					continue
 				}
+				since = latest(since, registered)
 			}
 			due := since.Add(2 * predictedReturn(h))
 			if due.After(b.seenTo) {

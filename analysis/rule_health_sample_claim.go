@@ -49,7 +49,7 @@ func healthSampleClaim(b *bench) ([]Finding, string) {
 func (b *bench) needsFor(c *Claim) []string {
 	needs := []string{}
 	switch {
-	case len(b.counting) == 0 || !b.measured(ClassUser):
+	case !b.measured(ClassUser):
 		needs = append(needs, needAccessLog)
 	case !whole(c.Required):
 		needs = append(needs, needWholeLog)
