@@ -189,7 +189,7 @@ func (b *bench) judgeAlwaysOne(c *Claim) {
 	} else {
 		c.Required = b.required(ClassProbe)
 	}
-	served := slices.ContainsFunc(b.lives, func(l *life) bool { return len(l.points) > 0 })
+	served := b.servedAtAll()
 	switch {
 	case b.zeroAfter(b.zero):
 		c.State, c.Reason = Disproved, ReasonZeroTargets

@@ -51,6 +51,11 @@ func (l *life) lastPoint(after time.Time) time.Time {
 	return after
 }
 
+// servedAtAll reports whether any target is known to have served.
+func (b *bench) servedAtAll() bool {
+	return slices.ContainsFunc(b.lives, func(l *life) bool { return l.points != nil })
+}
+
 // findDips finds the time in which only one target of a group, or none, was in
 // rotation as far as traffic shows.
 func (b *bench) findDips() {

@@ -16,7 +16,7 @@ func drainMarkerExpired(b *bench) ([]Finding, string) {
 		}
 		before := mark
 		for _, p := range l.points {
-			if p.Before(mark) || !p.Before(c.stop) {
+			if !within(p, mark, c.stop) {
 				continue
 			}
 			if p.Sub(before) >= max(h.Interval, 2*l.usualPause) {

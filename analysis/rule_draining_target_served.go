@@ -6,13 +6,13 @@ import "time"
 // deregistered: new requests should stop at once (spec: domain facts §2).
 func drainingTargetServed(b *bench) ([]Finding, string) {
 	var found []Finding
-	gone := 0
+	gone := false
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if c.deregistered.IsZero() {
 				continue
 			}
-			gone++
+			gone = true
 			until := earliest(c.stop, c.ready, c.firstServed)
 			if until.IsZero() {
 				until = b.to
@@ -37,7 +37,7 @@ func drainingTargetServed(b *bench) ([]Finding, string) {
 		}
 	}
 	switch {
-	case gone == 0:
+	case !gone:
 		return nil, whyNoMark
 	case !b.logRead():
 		return nil, whyNoAccessLog

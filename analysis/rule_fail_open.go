@@ -101,9 +101,9 @@ func (b *bench) allOut() []groupSpan {
 	for _, k := range keys {
 		samples := series[k]
 		slices.SortStableFunc(samples, func(x, y StateSample) int { return x.At.Compare(y.At) })
-		targets := map[string]bool{}
+		targets := map[string]struct{}{}
 		for _, s := range samples {
-			targets[s.Target] = true
+			targets[s.Target] = struct{}{}
 		}
 		last := map[string]StateSample{}
 		open := false

@@ -10,14 +10,14 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 		return nil, whyNoStates
 	}
 	var found []Finding
-	long := 0
+	long := false
 	for _, l := range b.lives {
 		h := b.health(l.group)
 		for _, c := range l.cycles {
-			if c.stop.IsZero() || c.ready.IsZero() || !h.Known() || !l.polled || seconds(c.ready.Sub(c.stop)) <= predict(h).Eject.To {
+			if c.stop.IsZero() || !h.Known() || !l.polled || seconds(c.ready.Sub(c.stop)) <= predict(h).Eject.To {
 				continue
 			}
-			long++
+			long = true
 			polls, changed := 0, false
 			alive := StateHealthy // what is said of a target that serves
 			for _, s := range b.statesOf(l.name) {
@@ -49,7 +49,7 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 			break
 		}
 	}
-	if len(found) == 0 && long == 0 {
+	if len(found) == 0 && !long {
 		return nil, whyNoStop
 	}
 	return found, ""

@@ -7,7 +7,7 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 		return nil, whyNoStates
 	}
 	var found []Finding
-	evaluable := 0
+	evaluable := false
 	for _, l := range b.lives {
 		h := b.health(l.group)
 		for _, c := range l.cycles {
@@ -26,7 +26,7 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 			if due.After(b.seenTo) {
 				continue
 			}
-			evaluable++
+			evaluable = true
 			in := false
 			for _, s := range b.obs.States {
 				in = in || s.Target == l.name && s.State.InRotation() && s.At.After(c.ready)
@@ -41,7 +41,7 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 			})
 		}
 	}
-	if evaluable == 0 {
+	if !evaluable {
 		return nil, whyNoStop
 	}
 	return found, ""

@@ -35,9 +35,7 @@ func logLate(b *bench) ([]Finding, string) {
 		l.objects++
 		l.latest = max(l.latest, by)
 		l.span = span{earliest(l.span.from, from), latest(l.span.to, to)}
-		if o.Key < l.firstKey {
-			l.firstKey = o.Key
-		}
+		l.firstKey = min(l.firstKey, o.Key)
 	}
 	switch {
 	case !some:

@@ -8,9 +8,6 @@ func noBaseline(b *bench) ([]Finding, string) {
 	}
 	var found []Finding
 	for _, class := range []Class{ClassUser, ClassProbe} {
-		if b.report.Totals[class] == nil {
-			continue
-		}
 		if before, after := b.exposure(class); before == 0 && after > 0 {
 			found = append(found, Finding{
 				Severity: SeverityInfo, From: Time{b.from}, To: Time{b.started},

@@ -15,7 +15,7 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 		return nil, whyNotApply
 	}
 	var found []Finding
-	stops, unknown := 0, ""
+	stopped, unknown := false, ""
 	for _, l := range b.lives {
 		if len(l.cycles) == 0 {
 			continue
@@ -24,7 +24,7 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 		if c.leaves || (c.stop.IsZero() || c.stop.After(reported)) && (!c.arrives || c.begin().After(reported)) {
 			continue
 		}
-		stops++
+		stopped = true
 		if len(l.points) == 0 {
 			unknown = whyServed
 			continue
@@ -44,7 +44,7 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 			Evidence: []Evidence{{Kind: "steps", Source: b.obs.Deploy.Source, From: Time{reported}, To: Time{reported}, Count: 1}},
 		})
 	}
-	if stops == 0 {
+	if !stopped {
 		return nil, whyNoStop
 	}
 	return found, unknown

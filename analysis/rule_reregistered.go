@@ -10,13 +10,13 @@ func reregistered(b *bench) ([]Finding, string) {
 		return nil, whyNoStates
 	}
 	var found []Finding
-	gone := 0
+	gone := false
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if c.deregistered.IsZero() {
 				continue
 			}
-			gone++
+			gone = true
 			s, until, back := b.putBack(l, c)
 			if !back {
 				continue
@@ -28,7 +28,7 @@ func reregistered(b *bench) ([]Finding, string) {
 			})
 		}
 	}
-	if gone == 0 {
+	if !gone {
 		return nil, whyNoMark
 	}
 	return found, ""

@@ -8,14 +8,14 @@ import "time"
 // ejected it, (U−1)·I.
 func returnedBeforeEject(b *bench) ([]Finding, string) {
 	var found []Finding
-	deaths := 0
+	died := false
 	unknown := ""
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if c.killed.IsZero() || c.onPurpose {
 				continue
 			}
-			deaths++
+			died = true
 			if c.leaves {
 				continue
 			}
@@ -52,7 +52,7 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 			})
 		}
 	}
-	if len(found) == 0 && deaths == 0 && len(b.obs.Service.AppLogs) == 0 {
+	if len(found) == 0 && !died && len(b.obs.Service.AppLogs) == 0 {
 		return nil, whySignals // only an application log tells an unasked death
 	}
 	for _, log := range b.obs.Service.AppLogs {

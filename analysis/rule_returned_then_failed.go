@@ -7,13 +7,13 @@ import "slices"
 // rotation without a stop.
 func returnedThenFailed(b *bench) ([]Finding, string) {
 	var found []Finding
-	returns := 0
+	returned := false
 	for _, l := range b.lives {
 		for i, c := range l.cycles {
 			if c.firstServed.IsZero() {
 				continue
 			}
-			returns++
+			returned = true
 			until := b.seenTo
 			if i+1 < len(l.cycles) {
 				until = l.cycles[i+1].begin()
@@ -45,7 +45,7 @@ func returnedThenFailed(b *bench) ([]Finding, string) {
 			})
 		}
 	}
-	if returns == 0 {
+	if !returned {
 		return nil, whyNoStop
 	}
 	return found, ""

@@ -8,13 +8,13 @@ import "time"
 // application's own log does, for requests of ours.
 func shutdown5xx(b *bench) ([]Finding, string) {
 	var found []Finding
-	stops := 0
+	stopped := false
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if c.stop.IsZero() {
 				continue
 			}
-			stops++
+			stopped = true
 			until := c.back(b.to)
 			since := c.stop.Add(-b.slack(l.group))
 			failed, source := 0, "traffic"
@@ -54,7 +54,7 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 		}
 	}
 	switch {
-	case stops == 0:
+	case !stopped:
 		return nil, whyNoStop
 	case len(found) == 0 && !b.logRead() && !b.statusesLogged():
 		return nil, whyNoAccessLog

@@ -4,21 +4,15 @@ package analysis
 // only one target of a group was in rotation. It is no failure: it says how long
 // the service stood on one leg, and how much that one served.
 func singleTarget(b *bench) ([]Finding, string) {
-	targets := 0
-	for _, l := range b.lives {
-		if len(l.points) > 0 {
-			targets++
-		}
-	}
 	switch {
-	case targets == 0:
+	case !b.servedAtAll():
 		return nil, whyServed
 	case len(b.lives) < 2:
 		return nil, whyOneTarget
 	}
 	var found []Finding
 	for _, s := range b.report.SingleTarget {
-		if s.To.Before(b.started) {
+		if !s.To.After(b.started) {
 			continue
 		}
 		requests := perClass{} // at least so many: a span within one second holds no whole cell

@@ -10,7 +10,7 @@ func stateLag(b *bench) ([]Finding, string) {
 		return nil, whyNoStates
 	}
 	var found []Finding
-	measured := 0
+	measured := false
 	for _, l := range b.lives {
 		allowed := pollReach*b.pollInterval() + l.usualPause
 		for _, c := range l.cycles {
@@ -18,12 +18,12 @@ func stateLag(b *bench) ([]Finding, string) {
 			values := map[string]any{"down_from_s": nil, "down_to_s": nil, "up_from_s": nil, "up_to_s": nil}
 			late := false
 			if down != nil {
-				measured++
+				measured = true
 				values["down_from_s"], values["down_to_s"] = down.From, down.To
 				late = late || down.From > seconds(allowed)
 			}
 			if up != nil && !b.openFor(l.group, c.firstServed, c.firstServed) {
-				measured++
+				measured = true
 				values["up_from_s"], values["up_to_s"] = up.From, up.To
 				late = late || up.From > seconds(allowed)
 			}
@@ -35,7 +35,7 @@ func stateLag(b *bench) ([]Finding, string) {
 			}
 		}
 	}
-	if measured == 0 {
+	if !measured {
 		return nil, whyNoChange
 	}
 	return found, ""

@@ -3,16 +3,12 @@ package analysis
 // zeroTargets fires for the time after the deploy's start in which, by traffic, no
 // target of a group was in rotation.
 func zeroTargets(b *bench) ([]Finding, string) {
-	served := false
-	for _, l := range b.lives {
-		served = served || len(l.points) > 0
-	}
-	if !served {
+	if !b.servedAtAll() {
 		return nil, whyServed
 	}
 	var found []Finding
 	for _, s := range b.zero {
-		if s.To.Before(b.started) {
+		if !s.To.After(b.started) {
 			continue
 		}
 		failed := 0

@@ -22,6 +22,19 @@ func TestBackToBackDeployBounds(t *testing.T) {
 		{"the other reports later", func(b *table) { before(b, 61) }, "60–60 gap_s=-1 not_serving=[] previous=d0 previous_reported_at=61 (1)"},
 		{"it reported when this one began", func(b *table) { before(b, 60) }, "clear"},
 		{"a target is away", func(b *table) { before(b, 50); b.life("api-1", 20); step(b, StepRestartBegan, "api-1", 30) }, away},
+		{"a step of another deploy", func(b *table) {
+			before(b, 50)
+			b.life("api-1", 20)
+			b.obs.Steps = []Step{{Deploy: "d9", Kind: StepRestartBegan, Target: "api-1", At: b.at(30)}}
+		}, "clear"},
+		{"marked, not stopped", func(b *table) { before(b, 50); b.life("api-1", 20); step(b, StepDrainMarked, "api-1", 30) }, "clear"},
+		{"a target that nothing else names", func(b *table) { before(b, 50); step(b, StepRestartBegan, "gone", 30) }, "clear"},
+		{"a later step that is not its readiness", func(b *table) {
+			before(b, 50)
+			b.life("api-1", 35)
+			step(b, StepRestartBegan, "api-1", 30)
+			step(b, StepDrainMarked, "api-1", 40)
+		}, "clear"},
 		{"stopped twice, away once", func(b *table) {
 			before(b, 50)
 			b.life("api-1", 20)
@@ -105,6 +118,9 @@ func TestClassificationSuspectBounds(t *testing.T) {
 		// 24 of 32 to 16 of 32 is a third less too; the standard error is
 		// √(.625 · .375 · 2/32) = .121, and .25 lies within 2.576 of it.
 		{"a third less by chance", func(b *table) { lay(b, 24, 8, 16, 16) }, "clear"},
+		// Of 100 each the error is √(.625 · .375 · 2/100) = .068, 2.576 of it .176.
+		{"a third less, and no chance", func(b *table) { lay(b, 75, 25, 50, 50) }, "60–300 requests_after=100 requests_before=100 share_after=0.5 share_before=0.75 (100)"},
+		{"no user at any time", func(b *table) { lay(b, 0, 30, 0, 30) }, "clear"},
 		{"all tools after none: 30 requests are enough", func(b *table) { lay(b, 30, 0, 0, 30) }, "60–300 requests_after=30 requests_before=30 share_after=0 share_before=1 (30)"},
 		{"29 before are too few", func(b *table) { lay(b, 29, 0, 0, 30) }, whyNoBaseline},
 		{"29 after are too few", func(b *table) { lay(b, 30, 0, 0, 29) }, whyNoBaseline},
@@ -319,9 +335,14 @@ func TestHealthCheckBlindBounds(t *testing.T) {
 		}, "api-1 100–123 down_s=23 eject_within_s=22 path= polls=2 (2)"},
 		{"it left rotation", func(b *table) {
 			b.cycle("api-1", 100, 123, 0)
-			b.poll("api-1", StateHealthy, 110)
-			b.poll("api-1", StateUnhealthy, 122)
+			b.poll("api-1", StateUnhealthy, 110)
+			b.poll("api-1", StateHealthy, 122)
 		}, "clear"},
+		{"no settings", func(b *table) {
+			b.cycle("api-1", 100, 123, 0)
+			b.poll("api-1", StateHealthy, 110)
+			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health = HealthCheck{}
+		}, whyNoStop},
 		{"not polled meanwhile", func(b *table) { b.cycle("api-1", 100, 123, 0); b.poll("api-1", StateHealthy, 100, 123) }, "clear"},
 		{"not polled at all", func(b *table) { b.cycle("api-1", 100, 123, 0); b.poll("api-2", StateHealthy, 110) }, whyNoStop},
 		{"never stopped", func(b *table) { b.cycle("api-1", 0, 123, 0); b.poll("api-1", StateHealthy, 110) }, whyNoStop},
@@ -361,6 +382,11 @@ func TestHealthCheckNeverPassesBounds(t *testing.T) {
 		{"just long enough", func(b *table) { b.cycle("api-1", 250, 256, 0); b.poll("api-1", StateUnhealthy, 299) }, fired},
 		{"not long enough", func(b *table) { b.cycle("api-1", 250, 257, 0); b.poll("api-1", StateUnhealthy, 299) }, whyNoStop},
 		{"never ready", func(b *table) { b.cycle("api-1", 250, 0, 0); b.poll("api-1", StateUnhealthy, 299) }, whyNoStop},
+		{"no settings", func(b *table) {
+			b.cycle("api-1", 250, 256, 0)
+			b.poll("api-1", StateUnhealthy, 299)
+			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health = HealthCheck{}
+		}, whyNoStop},
 		{"in at last", func(b *table) { b.cycle("api-1", 250, 256, 0); b.poll("api-1", StateHealthy, 299) }, "clear"},
 		{"in only as it became ready", func(b *table) { b.cycle("api-1", 250, 256, 0); b.poll("api-1", StateHealthy, 255, 256) }, fired},
 		{"another is in", func(b *table) {
@@ -400,6 +426,7 @@ func TestIdleTargetBounds(t *testing.T) {
 		{"five due", func(b *table) { lay(b, 10) }, fired},
 		{"four due", func(b *table) { lay(b, 9) }, "clear"},
 		{"more in a log that does not count", func(b *table) { lay(b, 9); b.cell("edge", "api-2", 60, 60.5, 9) }, "clear"},
+		{"more that came before the phase", func(b *table) { lay(b, 9); b.cell("alb", "api-2", 59, 60.5, 9) }, "clear"},
 		{"more that were sent to nobody", func(b *table) { lay(b, 9); b.cell("alb", "", 60, 60.5, 9) }, "clear"},
 		{"more that ended with the phase", func(b *table) { lay(b, 9); b.cell("alb", "api-2", 99, 100, 9) }, "clear"},
 		{"it served", func(b *table) { lay(b, 10); b.life("api-1", 70) }, "clear"},
@@ -424,6 +451,7 @@ func TestLogRuleBounds(t *testing.T) {
 			b.counted = []countedSum{{log: "alb", metric: MetricRequests, known: 100, found: 100}}
 		}, "clear"},
 		{"all found", func(b *table) { known(b, 10, 10) }, "clear"},
+		{"all found while more may come", func(b *table) { known(b, 10, 10); b.obs.At = b.at(329) }, "clear"},
 		{"two missing", func(b *table) { known(b, 10, 8) }, "60–300 found=8 known=10 source=alb (2)"},
 		{"they may still come", func(b *table) { known(b, 10, 8); b.obs.At = b.at(329) }, whyHorizon},
 		{"the settle time is just over", func(b *table) { known(b, 10, 8); b.obs.At = b.at(330) }, "60–300 found=8 known=10 source=alb (2)"},
@@ -526,6 +554,19 @@ func TestProbeStallBounds(t *testing.T) {
 		{"another not half as slow", beside(12.5, 13.4, "item"), head + "- cause=undetermined" + alone},
 		{"another, over before", beside(11, 12, "item"), head + "- cause=undetermined" + alone},
 		{"another, begun after", beside(14, 15, "item"), head + "- cause=undetermined" + alone},
+		{"another, with nothing to compare it with", beside(20, 24, "item"), head + "- cause=undetermined" + alone},
+		{"failures do not say what is usual", func(b *table) {
+			lay(b, 2)
+			for range 3 {
+				b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: "store", Class: ClassProbe, Sent: b.at(20), Done: b.at(21.9), Outcome: OutcomeTimeout})
+			}
+		}, head + "- cause=undetermined" + alone},
+		{"nor does what lies outside the window", func(b *table) {
+			lay(b, 2)
+			for range 3 {
+				b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: "store", Class: ClassProbe, Sent: b.at(320), Done: b.at(321.9), Outcome: OutcomeOK})
+			}
+		}, head + "- cause=undetermined" + alone},
 	})
 }
 
@@ -541,6 +582,7 @@ func TestQueryFailedBounds(t *testing.T) {
 		{"up to its start", run(-10, 0, "throttled"), "0–0 code=throttled count=1 error=throttled,-10 source=states (1)"},
 		{"after it", run(300, 310, "throttled"), "clear"},
 		{"beyond its end", run(299, 310, "throttled"), "299–300 code=throttled count=1 error=throttled,299 source=states (1)"},
+		{"at one moment", run(100, 100, "throttled"), "100–100.000001 code=throttled count=1 error=throttled,100 source=states (1)"},
 		{"two of a kind and another", func(b *table) {
 			run(-5, 5, "throttled")(b)
 			run(10, 20, "forbidden")(b)
@@ -566,6 +608,7 @@ func TestReportedBeforeReturnBounds(t *testing.T) {
 		{"stopped later", lay(241, 250), whyNoStop},
 		{"served as it was reported", lay(100, 240), "clear"},
 		{"never served again", lay(100, 0), never},
+		{"nothing is known of after the report", func(b *table) { lay(100, 0)(b); b.seenTo = b.at(240) }, "api-1 240–240.000001 first_served_at=- late_s=- reported_at=240 (1)"},
 		{"an earlier cycle is over", func(b *table) { lay(100, 250)(b); lay(200, 230)(b) }, "clear"},
 		{"not known what it served", func(b *table) { b.cycle("api-1", 100, 0, 0) }, whyServed},
 		{"gone for good", func(b *table) { lay(100, 0)(b); b.life("api-1").cycles[0].leaves = true }, whyNoStop},
