@@ -15,7 +15,7 @@ func TestBackToBackDeployBounds(t *testing.T) {
 		b.obs.Steps = append(b.obs.Steps, Step{Deploy: "d0", Kind: kind, Target: target, At: b.at(at)})
 	}
 	const away = "60–60 gap_s=10 not_serving=[api-1] previous=d0 previous_reported_at=50 (1)"
-	tryRule(t, backToBackDeploy, []ruleCase{
+	tryRule(t, backToBackDeploy, []tableCase{
 		{"no deploy", func(b *table) { b.obs.Deploy.ID = "" }, whyNoDeploy},
 		{"both began at once", func(b *table) { before(b, 70).StartedAt = b.at(60) }, "clear"},
 		{"the other has not reported", func(b *table) { before(b, 0).ReportedAt = time.Time{} }, "60–60 gap_s=- not_serving=[] previous=d0 previous_reported_at=- (1)"},
@@ -88,7 +88,7 @@ func TestBlindSpotSums(t *testing.T) {
 	blind := func(b *table, reason string, from, to float64) Blind {
 		return Blind{Time{b.at(from)}, Time{b.at(to)}, reason, reason + " at " + b.seconds(b.at(from))}
 	}
-	tryRule(t, blindSpot, []ruleCase{
+	tryRule(t, blindSpot, []tableCase{
 		{"per source and reason, without what may still come", func(b *table) {
 			b.report.Coverage = []Coverage{
 				{Source: "alb", Blind: []Blind{blind(b, blindGap, 10, 15), blind(b, blindNoData, 20, 21), blind(b, blindGap, 30, 32), blind(b, blindHorizon, 290, 300)}},
@@ -109,7 +109,7 @@ func TestClassificationSuspectBounds(t *testing.T) {
 		b.cell("alb", "api-1", 60, 60, toolsAfter).Class = ClassTool
 		b.report.Totals = map[Class]*Total{ClassTool: {Requests: toolsBefore + toolsAfter}}
 	}
-	tryRule(t, classificationSuspect, []ruleCase{
+	tryRule(t, classificationSuspect, []tableCase{
 		{"no tool among the requests", func(b *table) { lay(b, 40, 0, 40, 0) }, whyNotApply},
 		{"tools not measured", func(b *table) { lay(b, 40, 0, 20, 20); b.report.Totals = map[Class]*Total{} }, whyNotApply},
 		// 3/4 to 1/2: a fourth less, which is just a third of it, and surely no chance.
@@ -140,7 +140,7 @@ func TestClockSkewBounds(t *testing.T) {
 	offset := func(from, to float64) func(*table) {
 		return func(b *table) { b.offsets = []ClockOffset{{A: "store", B: "api-1.log", Offset: Interval{from, to}}} }
 	}
-	tryRule(t, clockSkew, []ruleCase{
+	tryRule(t, clockSkew, []tableCase{
 		{"nothing matched", func(*table) {}, whyNoMatches},
 		{"perhaps 100 ms ahead", offset(100, 200), "clear"},
 		{"surely more", offset(101, 200), "0–300 a=store b=api-1.log from_ms=101 step=- to_ms=200"},
@@ -160,7 +160,7 @@ func TestDrainBounds(t *testing.T) {
 		b.servedFrom = b.from
 		return c
 	}
-	tryRule(t, drainMarkerExpired, []ruleCase{
+	tryRule(t, drainMarkerExpired, []tableCase{
 		{"nobody known to have served", func(b *table) { marked(b, 70, 100); b.servedFrom = time.Time{} }, whyServed},
 		{"no mark", func(b *table) { b.cycle("api-1", 100, 0, 0); b.servedFrom = b.from }, whyNoMark},
 		{"a mark without a stop", func(b *table) { marked(b, 70, 0) }, whyNoMark},
@@ -192,7 +192,7 @@ func TestDrainBounds(t *testing.T) {
 			b.obs.Probes = []ProbeRequest{{Class: ClassHealth, Sent: b.at(sent), Done: b.at(done), OutOfService: out}}
 		}
 	}
-	tryRule(t, drainNeverSeen, []ruleCase{
+	tryRule(t, drainNeverSeen, []tableCase{
 		{"nothing could show a drain", func(b *table) { served(b); b.obs.States = nil }, whyNoStates},
 		{"health samples could", func(b *table) { served(b); b.obs.States = nil; b.prober[ClassHealth] = true }, fired},
 		{"served to the end", func(b *table) { served(b) }, fired},
@@ -215,7 +215,7 @@ func TestDrainBounds(t *testing.T) {
 		{"it never served", func(b *table) { served(b).lastServed = time.Time{} }, "clear"},
 	})
 
-	tryRule(t, drainingTargetServed, []ruleCase{
+	tryRule(t, drainingTargetServed, []tableCase{
 		{"nothing deregistered", func(b *table) { marked(b, 70, 100); b.cell("alb", "api-1", 80, 81, 3) }, whyNoMark},
 		{"no log", func(b *table) { marked(b, 70, 100).deregistered = b.at(80) }, whyNoAccessLog},
 		{"from the moment itself until the stop, by the log that counts", func(b *table) {
@@ -231,7 +231,7 @@ func TestDrainBounds(t *testing.T) {
 		{"never stopped: until the end", func(b *table) { marked(b, 70, 0).deregistered = b.at(80); b.cell("alb", "api-1", 299, 299.5, 1) }, "api-1 80–299.5 after_s=219.5 requests=map[user:1] (1)"},
 	})
 
-	tryRule(t, drainWaitTooShort, []ruleCase{
+	tryRule(t, drainWaitTooShort, []tableCase{
 		{"no log", func(b *table) { marked(b, 70, 100) }, whyNoAccessLog},
 		{"nothing sent after the stop", func(b *table) { marked(b, 70, 100); b.cell("alb", "api-2", 90, 90.5, 7) }, "clear"},
 		{"one sent after the stop", func(b *table) {
@@ -255,7 +255,7 @@ func TestFailOpenBounds(t *testing.T) {
 	sum := func(b *table, from, n float64) {
 		b.obs.Metrics = append(b.obs.Metrics, MetricSum{Source: "cloudwatch", Metric: MetricUnhealthySent, At: b.at(from), Period: time.Minute, Sum: n})
 	}
-	tryRule(t, failOpen, []ruleCase{
+	tryRule(t, failOpen, []tableCase{
 		{"no states", func(*table) {}, whyNoStates},
 		{"no log", func(b *table) { out(b, 100, 110) }, whyNoAccessLog},
 		{"requests while both were out", func(b *table) {
@@ -326,7 +326,7 @@ func TestFailOpenBounds(t *testing.T) {
 
 func TestHealthCheckBlindBounds(t *testing.T) {
 	// Ejection takes 22 s at most.
-	tryRule(t, healthCheckBlind, []ruleCase{
+	tryRule(t, healthCheckBlind, []tableCase{
 		{"no states", func(b *table) { b.cycle("api-1", 100, 140, 0) }, whyNoStates},
 		{"down for as long as ejection may take", func(b *table) { b.cycle("api-1", 100, 122, 0); b.poll("api-1", StateHealthy, 110) }, whyNoStop},
 		{"longer", func(b *table) {
@@ -377,7 +377,7 @@ func TestHealthCheckBlindBounds(t *testing.T) {
 func TestHealthCheckNeverPassesBounds(t *testing.T) {
 	// Two passes take 22 s at most, so 44 s are waited for.
 	const fired = "api-1 256–300 expected_s=22 path= waited_s=44"
-	tryRule(t, healthCheckNeverPasses, []ruleCase{
+	tryRule(t, healthCheckNeverPasses, []tableCase{
 		{"no states", func(b *table) { b.cycle("api-1", 100, 140, 0) }, whyNoStates},
 		{"just long enough", func(b *table) { b.cycle("api-1", 250, 256, 0); b.poll("api-1", StateUnhealthy, 299) }, fired},
 		{"not long enough", func(b *table) { b.cycle("api-1", 250, 257, 0); b.poll("api-1", StateUnhealthy, 299) }, whyNoStop},
@@ -420,7 +420,7 @@ func TestIdleTargetBounds(t *testing.T) {
 		b.poll("api-1", StateHealthy, 60, 99)
 	}
 	const fired = "api-1 60–100 due=5"
-	tryRule(t, idleTarget, []ruleCase{
+	tryRule(t, idleTarget, []tableCase{
 		{"no states", func(b *table) { b.cell("alb", "api-2", 60, 60.5, 10) }, whyNoStates},
 		{"no log", func(b *table) { b.poll("api-1", StateHealthy, 60) }, whyNoAccessLog},
 		{"five due", func(b *table) { lay(b, 10) }, fired},
@@ -443,7 +443,7 @@ func TestLogRuleBounds(t *testing.T) {
 		b.report.Completeness = []Completeness{{Source: "alb", Phase: "build", Known: known, Found: found}}
 		b.cell("alb", "api-1", 60, 60, 1)
 	}
-	tryRule(t, logIncomplete, []ruleCase{
+	tryRule(t, logIncomplete, []tableCase{
 		{"no log", func(*table) {}, whyNoAccessLog},
 		{"nothing to look for", func(b *table) { b.cell("alb", "api-1", 60, 60, 1) }, whyNoProbes},
 		{"nothing but the load balancer's count", func(b *table) {
@@ -467,7 +467,7 @@ func TestLogRuleBounds(t *testing.T) {
 			b.obs.Objects = append(b.obs.Objects, o)
 		}
 	}
-	tryRule(t, logLate, []ruleCase{
+	tryRule(t, logLate, []tableCase{
 		{"no object", func(*table) {}, whyNoAccessLog},
 		{"arrival not known", func(b *table) { object("a", 60, 120, 0)(b); b.obs.Objects[0].Arrived = time.Time{} }, whyNoArrival},
 		{"end not known", func(b *table) { object("a", 60, 0, 500)(b); b.obs.Objects[0].To = time.Time{} }, whyNoArrival},
@@ -491,7 +491,7 @@ func TestTrafficRuleBounds(t *testing.T) {
 		b.phase("back", 110, 120) // users not measured
 		b.phase("tail", 120, 300).Traffic[ClassUser] = &Counts{Requests: 1000}
 	}
-	tryRule(t, lowTrafficRule, []ruleCase{
+	tryRule(t, lowTrafficRule, []tableCase{
 		{"no users measured", func(*table) {}, whyNoAccessLog},
 		{"no phase at risk", func(b *table) { b.report.Totals = map[Class]*Total{ClassUser: {}}; b.phase("tail", 0, 300) }, whyNoStop},
 		{"29", func(b *table) { risk(b, 20) }, "60–300 enough=30 requests=29"},
@@ -502,7 +502,7 @@ func TestTrafficRuleBounds(t *testing.T) {
 		b.phase("baseline", 0, 60).Traffic[ClassUser] = &Counts{Requests: before}
 		b.phase("build", 60, 300).Traffic[ClassUser] = &Counts{Requests: after}
 	}
-	tryRule(t, noBaseline, []ruleCase{
+	tryRule(t, noBaseline, []tableCase{
 		{"no deploy", func(b *table) { lay(b, 0, 1); b.obs.Deploy.ID = "" }, whyNoDeploy},
 		{"none before", func(b *table) { lay(b, 0, 1) }, "0–60 requests=1 traffic=user"},
 		{"one before", func(b *table) { lay(b, 1, 1) }, "clear"},
@@ -536,7 +536,7 @@ func TestProbeStallBounds(t *testing.T) {
 	}
 	const head = "12–14 balancer_s="
 	const alone = " others_slow=0 probe=store took_s=2 usual_ms=200 (1)"
-	tryRule(t, probeStall, []ruleCase{
+	tryRule(t, probeStall, []tableCase{
 		{"no probes", func(*table) {}, whyNoProbes},
 		{"only health samples", func(b *table) { lay(b, 2); b.obs.Service.Probes[0].Class = ClassHealth }, whyNoProbes},
 		{"not ten times", func(b *table) { lay(b, 1.999) }, "clear"},
@@ -576,7 +576,7 @@ func TestQueryFailedBounds(t *testing.T) {
 			b.obs.Runs = append(b.obs.Runs, Run{Source: "states", From: b.at(from), To: b.at(to), Code: code, Error: code + " " + b.seconds(b.at(from))})
 		}
 	}
-	tryRule(t, queryFailed, []ruleCase{
+	tryRule(t, queryFailed, []tableCase{
 		{"all well", run(10, 20, ""), "clear"},
 		{"before the window", run(-10, -1, "throttled"), "clear"},
 		{"up to its start", run(-10, 0, "throttled"), "0–0 code=throttled count=1 error=throttled,-10 source=states (1)"},
@@ -597,7 +597,7 @@ func TestReportedBeforeReturnBounds(t *testing.T) {
 		return func(b *table) { b.life("api-1", 1); b.cycle("api-1", stop, 0, served) }
 	}
 	const never = "api-1 240–300 first_served_at=- late_s=- reported_at=240 (1)"
-	tryRule(t, reportedBeforeReturn, []ruleCase{
+	tryRule(t, reportedBeforeReturn, []tableCase{
 		{"no deploy", func(b *table) { b.obs.Deploy.ID = "" }, whyNoDeploy},
 		{"not reported", func(b *table) { b.obs.Deploy.ReportedAt = time.Time{} }, whyNotReported},
 		{"it failed", func(b *table) { lay(100, 250)(b); b.obs.Deploy.Result = "failed" }, whyNotApply},

@@ -144,14 +144,14 @@ func (b *table) word(v any) string {
 	return strings.ReplaceAll(fmt.Sprint(v), " ", ",")
 }
 
-// ruleCase is evidence and what a rule makes of it, worked out by hand.
-type ruleCase struct {
+// tableCase is evidence and what a rule makes of it, worked out by hand.
+type tableCase struct {
 	name string
 	lay  func(*table)
 	want string
 }
 
-func tryRule(t *testing.T, rule func(*bench) ([]Finding, string), cases []ruleCase) {
+func tryRule(t *testing.T, rule func(*bench) ([]Finding, string), cases []tableCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -15,7 +15,7 @@ func TestReturnedBeforeEjectBounds(t *testing.T) {
 		return c
 	}
 	const fired = "api-1 100–103 down_s=2 failed=map[] interval_s=10 needed_s=10 requests=map[] served_by_others=map[] unhealthy=2"
-	tryRule(t, returnedBeforeEject, []ruleCase{
+	tryRule(t, returnedBeforeEject, []tableCase{
 		{"nothing would tell a death", func(*table) {}, whySignals},
 		{"nothing died", func(b *table) { died(b, 100, 102, 103); b.life("api-1").cycles = nil }, "clear"},
 		{"nothing died in what was read", func(b *table) {
@@ -77,7 +77,7 @@ func TestReturnedThenFailedBounds(t *testing.T) {
 	}
 	const three = "api-1 110–150.5 failed=3 left_rotation=false (3)"
 	const left = "api-1 110–110 failed=0 left_rotation=true"
-	tryRule(t, returnedThenFailed, []ruleCase{
+	tryRule(t, returnedThenFailed, []tableCase{
 		{"never back", func(b *table) { b.cycle("api-1", 100, 105, 0); b.lost("api-1", 200, 201).n = 5 }, whyNoStop},
 		{"three", lay(112.1, 130, 150), three},
 		{"two", lay(112.1, 150), "clear"},
@@ -108,17 +108,17 @@ func TestShutdown5xxBounds(t *testing.T) {
 			b.lost("api-1", start, end).outcome = OutcomeTarget5xx
 		}
 	}
-	tryRule(t, shutdown5xx, []ruleCase{
+	tryRule(t, shutdown5xx, []tableCase{
 		{"nothing stopped", func(b *table) { b.lost("api-1", 101, 102).outcome = OutcomeTarget5xx }, whyNoStop},
 		{"a cycle without a stop", func(b *table) { b.cycle("api-1", 0, 105, 0); b.lost("api-1", 1, 2).outcome = OutcomeTarget5xx }, whyNoStop},
 		{"no log", func(b *table) { b.cycle("api-1", 100, 105, 0) }, whyNoAccessLog},
-		{"while it was stopping", func(b *table) { lay(101, 102)(b); b.lost("api-1", 98, 99).outcome = OutcomeTarget5xx }, "api-1 99–102 failed=2 (2)"},
+		{"while it was stopping", func(b *table) { lay(101, 102)(b); b.lost("api-1", 98, 99).outcome = OutcomeTarget5xx }, "api-1 99–102 failed=2 pool_exhausted=0 shutdown_began_at=- (2)"},
 		{"the timeout before it", lay(97, 98), "clear"},
 		{"as it was ready", lay(105, 106), "clear"},
 		{"by another", func(b *table) { lay(101, 102)(b); b.failures[0].target = "api-2" }, "clear"},
 		{"made by the load balancer", func(b *table) { lay(101, 102)(b); b.failures[0].outcome = OutcomeLB5xx }, "clear"},
 		{"a health sample", func(b *table) { lay(101, 102)(b); b.failures[0].class = ClassHealth }, "clear"},
-		{"never back: until the end", func(b *table) { lay(299, 301)(b); b.life("api-1").cycles[0].ready = time.Time{} }, "api-1 100–301 failed=1 (1)"},
+		{"never back: until the end", func(b *table) { lay(299, 301)(b); b.life("api-1").cycles[0].ready = time.Time{} }, "api-1 100–301 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
 	})
 }
 
@@ -130,7 +130,7 @@ func TestRotationRuleBounds(t *testing.T) {
 			b.report.SingleTarget = []TargetSpan{{"api-2", b.span(from, to)}}
 		}
 	}
-	tryRule(t, singleTarget, []ruleCase{
+	tryRule(t, singleTarget, []tableCase{
 		{"nobody served", func(b *table) { single(100, 110)(b); b.life("api-1").points, b.life("api-2").points = nil, nil }, whyServed},
 		{"there is one only", func(b *table) { single(100, 110)(b); b.lives = b.lives[:1] }, whyOneTarget},
 		{"for 10 s", func(b *table) {
@@ -151,7 +151,7 @@ func TestRotationRuleBounds(t *testing.T) {
 			b.zero = []Span{b.span(from, to)}
 		}
 	}
-	tryRule(t, zeroTargets, []ruleCase{
+	tryRule(t, zeroTargets, []tableCase{
 		{"nobody served", func(b *table) { zero(100, 110)(b); b.life("api-1").points = nil }, whyServed},
 		{"for 10 s", func(b *table) {
 			zero(100, 110)(b)
@@ -176,7 +176,7 @@ func TestReregisteredBounds(t *testing.T) {
 			}
 		}
 	}
-	tryRule(t, reregistered, []ruleCase{
+	tryRule(t, reregistered, []tableCase{
 		{"no states", func(b *table) { lay()(b) }, whyNoStates},
 		{"nothing deregistered", func(b *table) {
 			lay(StateDraining, StateDraining, StateHealthy)(b)
@@ -208,7 +208,7 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 		return c
 	}
 	const alone = "api-1 100–105 failed_probe=0 failed_user=1 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=-"
-	tryRule(t, restartBeforeEject, []ruleCase{
+	tryRule(t, restartBeforeEject, []tableCase{
 		{"no deploy", func(b *table) { lay(b); b.obs.Deploy.ID = "" }, whyNoDeploy},
 		{"nothing stopped", func(*table) {}, whyNoStop},
 		{"a fault", func(b *table) { b.obs.Deploy.Kind = KindFault }, whyNotApply},
@@ -260,7 +260,7 @@ func TestRetryMaskedBounds(t *testing.T) {
 		return &b.obs.Requests[len(b.obs.Requests)-1]
 	}
 	const two = "api-1 100–102 baseline=0 baseline_requests=0 failed_attempts=2 failed_on=[api-1] masked=2 requests=5 source=edge traffic=user (2)"
-	tryRule(t, retryMasked, []ruleCase{
+	tryRule(t, retryMasked, []tableCase{
 		{"no proxy", func(b *table) { b.obs.Service.LoadBalancers[0].AccessLogs[1].Kind = "alb"; cell(b, 100, 102, 5, 2) }, whyNoAttempts},
 		{"the log does not say who was asked", func(b *table) { cell(b, 100, 102, 5, 2).Target = "" }, whyNoAttempts},
 		{"nothing hidden", func(b *table) { cell(b, 100, 102, 5, 0) }, "clear"},
@@ -316,7 +316,7 @@ func TestStateLagBounds(t *testing.T) {
 			l.changes = []change{{before: b.at(out), seen: b.at(out + 1)}, {in: true, before: b.at(in), seen: b.at(in + 1)}}
 		}
 	}
-	tryRule(t, stateLag, []ruleCase{
+	tryRule(t, stateLag, []tableCase{
 		{"no states", func(*table) {}, whyNoStates},
 		{"no change", func(b *table) { lay(94, 114)(b); b.life("api-1").changes = nil }, whyNoChange},
 		{"as far as can be explained", lay(94, 114), "clear"},
@@ -339,7 +339,7 @@ func TestSurgeAndVersionRuleBounds(t *testing.T) {
 		b.cell("alb", "api-1", 1, 1, 1)
 	}
 	const fired = "60–300 baseline=1 baseline_requests=100 outcome=rejected p=0.001 route=order traffic=user window=50 window_requests=400 (50)"
-	tryRule(t, surgeRule(OutcomeRejected), []ruleCase{
+	tryRule(t, surgeRule(OutcomeRejected), []tableCase{
 		{"nothing measured", func(*table) {}, whyNoAccessLog},
 		{"a surge", func(b *table) { lay(b, OutcomeRejected, false) }, fired},
 		{"of something else", func(b *table) { lay(b, OutcomeClientAbort, false) }, "clear"},
@@ -359,7 +359,7 @@ func TestSurgeAndVersionRuleBounds(t *testing.T) {
 		b.obs.Deploy.VersionBefore, b.obs.Deploy.VersionAfter = "1", "2"
 		b.versionsCompared = true
 	}
-	tryRule(t, versionWorse, []ruleCase{
+	tryRule(t, versionWorse, []tableCase{
 		{"versions not told", func(b *table) { b.versionsCompared = true }, whyVersions},
 		{"the same version", func(b *table) { versions(b); b.obs.Deploy.VersionAfter = "1" }, whyVersions},
 		{"never both at work", func(b *table) { versions(b); b.versionsCompared = false }, whyServed},
@@ -387,7 +387,7 @@ func TestHealthSampleClaimCounts(t *testing.T) {
 		b.lost("api-1", 100, 101).class = ClassHealth
 	}
 	const head = "60–300 claim=c1 health_failures=1 health_requests=3 needs=["
-	tryRule(t, healthSampleClaim, []ruleCase{
+	tryRule(t, healthSampleClaim, []tableCase{
 		{"nobody claims", func(b *table) { lay(b); b.obs.Claims = nil }, "clear"},
 		{"health samples alone", lay, head + "access_log,probes] state=untested text=fine told=true user_failures=- user_requests=- (3)"},
 		{"nothing at all", func(b *table) { lay(b); b.prober[ClassHealth] = false }, "60–300 claim=c1 health_failures=- health_requests=- needs=[access_log,probes] state=untested text=fine told=true user_failures=- user_requests=-"},
