@@ -237,7 +237,8 @@ type jobFile struct {
 }
 
 type dependencyFile struct {
-	Name      string `yaml:"name,omitempty"`
-	PerSecond int    `yaml:"per_second,omitempty"`
-	InFlight  int    `yaml:"in_flight,omitempty"`
+	Name      string   `yaml:"name,omitempty"`
+	PerSecond int      `yaml:"per_second,omitempty"`
+	InFlight  int      `yaml:"in_flight,omitempty"`
+	Routes    []string `yaml:"routes,omitempty"`
 }

@@ -129,6 +129,24 @@ func (c *checker) dependencies(path string, files []dependencyFile, s *serviceCo
 				c.wrong(at+"."+limit.key, "%d is no limit; allowed: 1 or more calls, or nothing where none is stated", limit.value)
 			}
 		}
-		s.Dependencies = append(s.Dependencies, analysis.Dependency{Name: file.Name, PerSecond: max(0, file.PerSecond), InFlight: max(0, file.InFlight)})
+		for j, route := range file.Routes {
+			if !slices.Contains(requestNames(s), route) {
+				c.wrong(fmt.Sprintf("%s.routes[%d]", at, j), "%q is no route and no probe of this service; allowed: %s", route, strings.Join(requestNames(s), ", "))
+			}
+		}
+		s.Dependencies = append(s.Dependencies, analysis.Dependency{Name: file.Name, PerSecond: max(0, file.PerSecond), InFlight: max(0, file.InFlight), Routes: file.Routes})
 	}
+}
+
+// requestNames are the names under which requests are counted: routes of users, and
+// probes.
+func requestNames(s *serviceConfig) []string {
+	names := []string{}
+	for _, route := range s.Routes {
+		names = append(names, route.Name)
+	}
+	for _, probe := range s.Probes {
+		names = append(names, probe.Name)
+	}
+	return append(names, analysis.OtherRoute)
 }

@@ -110,6 +110,9 @@ func targetNames(file *serviceFile) []string {
 // appLogs converts the application logs with what is to be looked for in them.
 func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sources namesSeen) {
 	lines := c.lineRules(path, file)
+	if len(file.AppLogs) > 0 {
+		s.LogRules = lines.Gives()
+	}
 	s.requestIDHeader = file.RequestID.Header
 	for i := range file.AppLogs {
 		at := fmt.Sprintf("%s.app_logs[%d]", path, i)

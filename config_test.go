@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,11 @@ func TestConfigurationOfTheContract(t *testing.T) {
 		},
 		Routes: []analysis.Route{{Name: "order", Match: "^/v1/orders", Critical: true}},
 	}
+	// What each rule of a set tells is its set's business.
+	if shutdown := (analysis.LogRule{Name: "spring-boot/graceful-shutdown", Event: analysis.EventShutdownBegan, Step: analysis.StepRestartBegan}); !slices.Contains(s.LogRules, shutdown) {
+		t.Errorf("rules %+v, want %+v among them", s.LogRules, shutdown)
+	}
+	s.LogRules = nil
 	if !reflect.DeepEqual(s.Service, want) {
 		t.Errorf("service:\n got %+v\nwant %+v", s.Service, want)
 	}
@@ -193,6 +199,7 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"selector", 0, "    steps: [", "    metrics: [{name: m, kind: prometheus, target: api-1, url: \"http://a/\", read: {in_flight: 'x{a=b}'}}]\n    steps: [", []string{"metrics[0].read", "x{a=b}", "label="}},
 		{"path of an endpoint", 0, "    steps: [", "    metrics: [{name: m, kind: actuator, target: api-1, path: x, url: \"http://a/\", read: {in_flight: x}}]\n    steps: [", []string{"metrics[0].path", "actuator", "file"}},
 		{"job without a period", 0, "    steps: [", "    jobs: [{name: invoice}]\n    steps: [", []string{"jobs[0].every", "missing"}},
+		{"route of nobody", 0, "    steps: [", "    dependencies: [{name: pg, routes: [order, pay]}]\n    steps: [", []string{"dependencies[0].routes[1]", `"pay"`, "order", "store"}},
 		{"limit below nothing", 0, "    steps: [", "    dependencies: [{name: pg, per_second: -1}]\n    steps: [", []string{"dependencies[0].per_second", "-1"}},
 		{"s3 without a bucket", 0, "s3://bucket/prefix", "s3:///prefix", []string{"access_logs[0].url", `"s3:///prefix"`, "s3://bucket/prefix"}},
 		{"log on the web", 0, "s3://bucket/prefix", "https://bucket/prefix", []string{`"https://bucket/prefix"`, "s3://bucket/prefix"}},

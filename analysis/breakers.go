@@ -25,7 +25,7 @@ func (b *bench) followBreakers() {
 				return
 			}
 			s := BreakerSpan{Breaker: k.name, Target: k.target, State: state, Span: Span{Time{from}, Time{to}, seconds(to.Sub(from))}}
-			for _, r := range b.during(from, to, EventCallRefused) {
+			for _, r := range b.refusals(from, to) {
 				if r.Target == k.target && r.Name == b.guarded(k.name) && refusedBy(r) == "breaker" {
 					s.Refused++
 				}

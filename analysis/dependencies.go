@@ -58,6 +58,33 @@ func resultOf(s *Signal) string {
 	return cmp.Or(s.Values["result"], string(s.Outcome), "ended")
 }
 
+// refusals are the calls that were refused in [from, to). One refusal may stand in
+// several lines, by the guard itself and by whoever called, which nothing ties
+// together: of the rules that tell of a guard of a target, the one that told most
+// counts.
+func (b *bench) refusals(from, to time.Time) []*Signal {
+	type guard struct{ dependency, target, by string }
+	told := map[guard]map[string]int{}
+	all := b.during(from, to, EventCallRefused)
+	for _, s := range all {
+		g := guard{s.Name, s.Target, refusedBy(s)}
+		if told[g] == nil {
+			told[g] = map[string]int{}
+		}
+		told[g][s.Rule]++
+	}
+	return slices.DeleteFunc(all, func(s *Signal) bool {
+		rules := told[guard{s.Name, s.Target, refusedBy(s)}]
+		best := ""
+		for _, rule := range sortedKeys(rules) {
+			if best == "" || rules[rule] > rules[best] {
+				best = rule
+			}
+		}
+		return s.Rule != best
+	})
+}
+
 // refusedBy is what refused a call.
 func refusedBy(s *Signal) string { return cmp.Or(s.Values["by"], "unknown") }
 
@@ -93,7 +120,7 @@ func (b *bench) countDependencies() {
 		note(wanted, c.dependency, c.key)
 		note(sentFor, c.dependency, c.key)
 	}
-	for _, s := range b.during(b.from, b.to, EventCallRefused) {
+	for _, s := range b.refusals(b.from, b.to) {
 		use(s.Name).Refused[refusedBy(s)]++
 		note(wanted, s.Name, s.Key)
 	}

@@ -43,7 +43,9 @@ func (b *bench) jobs() []*jobRuns {
 	for _, s := range b.signals[EventJobBegan] {
 		if s.Name != "" {
 			j := add(s.Name)
-			j.runs = append(j.runs, s)
+			if !j.told(s) {
+				j.runs = append(j.runs, s)
+			}
 		}
 	}
 	for _, s := range b.signals[EventJobSkipped] {
@@ -58,6 +60,14 @@ func (b *bench) jobs() []*jobRuns {
 	}
 	slices.SortStableFunc(list[declared:], func(x, y *jobRuns) int { return compareStrings(x.name, y.name) })
 	return list
+}
+
+// told reports whether another rule told of the same run, as the lock of a job does
+// beside the job itself.
+func (j *jobRuns) told(s *Signal) bool {
+	return slices.ContainsFunc(j.runs, func(r *Signal) bool {
+		return r.Target == s.Target && r.Rule != s.Rule && s.At.Sub(r.At) < time.Second
+	})
 }
 
 // usualPeriod is the median time between runs that began before a moment; zero where

@@ -30,7 +30,7 @@ func stopTimeoutTooShort(b *bench) ([]Finding, string) {
 			Severity: SeverityHigh, Target: new(s.target), From: Time{s.began}, To: Time{cut},
 			Values: map[string]any{
 				"asked_at": moment(s.asked), "began_at": Time{s.began}, "cut_at": Time{cut}, "by": by,
-				"after_s": seconds(cut.Sub(earliest(s.asked, s.began))), "ended_rule": b.untold(EventShutdownEnded) == "",
+				"after_s": seconds(cut.Sub(earliest(s.asked, s.began))),
 			},
 			Evidence: stopEvidence(s),
 		})

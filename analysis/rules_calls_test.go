@@ -207,6 +207,11 @@ func TestDependenciesAndBreakers(t *testing.T) {
 		s.values(s.signal("api-1", 208+float64(i), EventCallRefused, "gateway", fmt.Sprint("r", i)), "by", "breaker")
 	}
 	s.values(s.signal("api-2", 208, EventCallRefused, "gateway", "x"), "by", "breaker") // of another target's breaker
+	for i := range 3 {                                                                  // told a second time, by who called
+		again := s.signal("api-1", 208+float64(i), EventCallRefused, "gateway", fmt.Sprint("r", i))
+		again.Rule = "another"
+		s.values(again, "by", "breaker")
+	}
 	change(217, "OPEN", "HALF_OPEN")
 	s.call("api-1", "half", 218, .1, "ok")
 	change(218.2, "HALF_OPEN", "CLOSED")

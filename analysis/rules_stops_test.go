@@ -49,6 +49,19 @@ func stopCases() []ruleCase {
 			},
 		},
 		{
+			name: "killed when its service manager's patience was over", fires: "stop-signal-ignored", build: drainedScene,
+			bend: func(s *scene) {
+				s.linesOf("spring-boot/graceful-shutdown", 1)
+				s.signal("api-2", 170.1, EventShutdownBegan, "", "")
+				s.signal("api-1", 110, EventShutdownAborted, "", "").Rule = "systemd/stop-timed-out"
+			},
+			check: func(t *testing.T, f Finding) {
+				if *f.Target != "api-1" || f.Values["after_s"] != 10.0 || f.Values["killed"] != true {
+					t.Errorf("%+v", f)
+				}
+			},
+		},
+		{
 			name: "work that nobody ended", fires: "torn-write", build: drainedScene,
 			bend: func(s *scene) {
 				s.work("api-1", 95, 96, "o-1")

@@ -56,7 +56,8 @@ func (b *bench) findStoppings() {
 	for _, event := range []Event{EventStopRequested, EventShutdownBegan, EventShutdownEnded, EventShutdownAborted, EventProcessExited, EventProcessStarting} {
 		for _, s := range b.signals[event] {
 			what := event
-			if event == EventProcessExited && killedBySignal(s) {
+			// systemd says that its patience is over when it kills.
+			if event == EventProcessExited && killedBySignal(s) || event == EventShutdownAborted && setOf(s.Rule) == "systemd" {
 				what = eventKilled
 			}
 			add(s.Target, s.At, what, s)

@@ -19,6 +19,7 @@ type serviceRecord struct {
 	Metrics       []metricsSource       `json:"metrics,omitempty"`
 	Jobs          []jobSettings         `json:"jobs,omitempty"`
 	Dependencies  []analysis.Dependency `json:"dependencies,omitempty"`
+	LogRules      []analysis.LogRule    `json:"log_rules,omitempty"`
 	rawBytes
 }
 
@@ -108,7 +109,7 @@ func serviceOf(s *analysis.Service) (serviceRecord, error) {
 			return metricsSource{m.Name, m.Kind, m.Target, secondsOf(m.Every)}
 		}),
 		Jobs:         each(s.Jobs, func(j analysis.Job) jobSettings { return jobSettings{j.Name, secondsOf(j.Every)} }),
-		Dependencies: s.Dependencies,
+		Dependencies: s.Dependencies, LogRules: s.LogRules,
 	}, nil
 }
 
@@ -139,7 +140,7 @@ func (r serviceRecord) service(*lineReader) (analysis.Service, error) {
 			return analysis.MetricsSource{Name: m.Name, Kind: m.Kind, Target: m.Target, Every: fromSeconds(m.Every)}
 		}),
 		Jobs:         each(r.Jobs, func(j jobSettings) analysis.Job { return analysis.Job{Name: j.Name, Every: fromSeconds(j.Every)} }),
-		Dependencies: r.Dependencies,
+		Dependencies: r.Dependencies, LogRules: r.LogRules,
 	}, nil
 }
 
