@@ -53,6 +53,8 @@ func (b *bench) matchProbe(a *Attribution, p *ProbeRequest) {
 		a.ByTarget[target]++
 	case answers > 1:
 		a.Duplicates++
+	case b.ambiguous[probeID{p.Run, p.Seq}]:
+		a.Ambiguous++
 	case received > 0 && a.ReceivedWithoutResponse != nil:
 		*a.ReceivedWithoutResponse++
 	case b.probeOutcome(p) == OutcomeOK:

@@ -35,6 +35,8 @@ func (b *bench) findCauses() {
 			f.cause = CauseVersion
 		case quiet[f.kind()] && f.target != "" && !b.atRisk(f) && !b.doubtful:
 			f.cause = CauseBackground
+		case f.byClient():
+			f.cause = CauseClient
 		default:
 			f.cause = CauseUnexplained
 		}
@@ -146,6 +148,15 @@ func (b *bench) clockDoubt() time.Duration {
 		doubt = max(doubt, o.Offset.To, -o.Offset.From)
 	}
 	return time.Duration(doubt * float64(time.Millisecond))
+}
+
+// byClient reports whether a failure is the client's doing: the load balancer refused,
+// without asking a target, what no target could have understood (501: a transfer
+// encoding that it does not know; 505: an HTTP version that it does not). Malformed
+// requests answered with 400, aborts and refusals by a firewall (403) are no failures
+// at all.
+func (f *failure) byClient() bool {
+	return f.outcome == OutcomeLB5xx && f.target == "" && (f.status == 501 || f.status == 505)
 }
 
 type routeKey struct {

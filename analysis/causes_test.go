@@ -34,6 +34,10 @@ func TestCauses(t *testing.T) {
 		{"within the check's timeout after the return", func(s *scene) { failAt(s, "api-1", 502, 0, 135.5) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
 		{"at the other target meanwhile", func(s *scene) { failAt(s, "api-2", 502, 0, 105) }, CauseUnexplained, 1, Inconclusive, ReasonUnexplained},
 		{"no target named, one was down", func(s *scene) { failAt(s, "", 503, 0, 105) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
+		{"refused for what the client sent", func(s *scene) { failAt(s, "", 501, 0, 150) }, CauseClient, 1, Supported, ReasonNoFailure},
+		{"refused so, while a target was down", func(s *scene) { failAt(s, "", 501, 0, 105) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
+		{"refused so after a target was asked", func(s *scene) { failAt(s, "api-2", 501, 0, 150) }, CauseUnexplained, 1, Inconclusive, ReasonUnexplained},
+		{"a target answered so", func(s *scene) { failAt(s, "api-2", 501, 501, 150) }, CauseUnexplained, 1, Inconclusive, ReasonUnexplained},
 		{"joins another deploy's restart", func(s *scene) {
 			failAt(s, "api-1", 502, 0, 105)
 			s.obs.Steps = append(s.obs.Steps, Step{Deploy: "d0", Kind: StepRestartBegan, Target: "api-1", At: s.at(104)})

@@ -36,6 +36,7 @@ const (
 	ReasonNotApplicable   = "not_applicable"
 	ReasonNotOver         = "deploy_not_over"
 	ReasonClocks          = "clocks_disagree"
+	ReasonEndedAfter      = "failure_ended_after_window"
 )
 
 // judgeClaims judges the built-in claims over [deploy.started, end of the window), and
@@ -43,7 +44,8 @@ const (
 func (b *bench) judgeClaims() {
 	scope := func(class Class) Scope { return Scope{class, Time{b.started}, Time{b.to}} }
 	claim := func(id string, class Class, judge func(*Claim)) {
-		c := Claim{ID: id, Scope: scope(class), Required: []Required{}, Evidence: []Evidence{}}
+		// They are held against every deploy from its start on.
+		c := Claim{ID: id, Scope: scope(class), Required: []Required{}, Evidence: []Evidence{}, RegisteredAt: Time{b.obs.Deploy.StartedAt}}
 		judge(&c)
 		b.report.Claims = append(b.report.Claims, c)
 	}
@@ -69,6 +71,10 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 	if failures > 0 {
 		c.Evidence = append(c.Evidence, b.failureEvidence(c.Scope, failures))
 	}
+	late := b.endedAfter(c.Scope)
+	if late.Count > 0 {
+		c.Evidence = append(c.Evidence, late)
+	}
 	switch {
 	case !caused && failures > 0:
 		c.State, c.Reason = Disproved, ReasonFailureInScope
@@ -88,6 +94,8 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
 	case b.unfinished():
 		c.State, c.Reason = Inconclusive, ReasonNotOver
+	case late.Count > 0: // sent in scope, it counts outside of it by its end
+		c.State, c.Reason = Inconclusive, ReasonEndedAfter
 	case b.doubtful && slices.ContainsFunc(b.failures, func(f failure) bool { return f.class == class }):
 		c.State, c.Reason = Inconclusive, ReasonClocks // some of the window's failures may lie after the true start
 	case b.nobodyIn(c.Scope):
@@ -280,6 +288,27 @@ func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 	return n, last
 }
 
+// endedAfter points at our requests that were sent in a scope and failed after its
+// end. A failure counts by its end, so that it is none of the scope's; whoever asks
+// about the scope should still know.
+func (b *bench) endedAfter(s Scope) Evidence {
+	e := Evidence{Kind: "probes"}
+	if !b.byProber(s.Traffic) {
+		return e
+	}
+	var from, to time.Time
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if p.Class == s.Traffic && !p.Sent.Before(s.From.Time) && p.Sent.Before(s.To.Time) && !p.Done.Before(s.To.Time) && b.probeOutcome(p).Failure() {
+			from, to = earliest(from, p.Sent), latest(to, p.Done)
+			e.Source = p.Source
+			e.Count++
+		}
+	}
+	e.From, e.To = Time{from}, Time{to}
+	return e
+}
+
 func (b *bench) failureEvidence(s Scope, n int) Evidence {
 	e := Evidence{Kind: "requests", Count: n}
 	if b.byProber(s.Traffic) {
@@ -343,6 +372,14 @@ func (b *bench) conditions() []Condition {
 		causes := b.causedIn(class)
 		if n := causes[CauseUnexplained] + causes[CauseShared]; n > 0 {
 			add("unexplained-failures", map[string]any{"traffic": class, "count": n})
+		}
+		if late := b.endedAfter(Scope{class, Time{b.started}, Time{b.to}}); late.Count > 0 {
+			add("ended-after-window", map[string]any{"traffic": class, "count": late.Count})
+		}
+	}
+	for _, a := range b.report.Attribution {
+		if a.Ambiguous > 0 {
+			add("ambiguous-joins", map[string]any{"probe": a.Probe, "count": a.Ambiguous, "sent": a.Sent})
 		}
 	}
 	b.missConditions(add)

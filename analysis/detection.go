@@ -38,26 +38,28 @@ func (b *bench) detect() []Detection {
 			}
 		}
 		slices.SortFunc(sends, time.Time.Compare)
-		scopes := []Phase{{From: Time{b.from}, To: Time{b.seenTo}}}
+		stuck := b.stuckTimes(probe, sends)
+		scopes := []Phase{}
 		for _, phase := range b.report.Phases {
 			if phase.risky() && phase.From.Before(b.seenTo) {
 				scopes = append(scopes, phase)
 			}
 		}
+		scopes = append(scopes, Phase{From: Time{b.from}, To: Time{b.seenTo}}) // the whole window last
 		for _, scope := range scopes {
 			if len(byTarget) == 0 {
 				all := 0
 				for _, n := range failed {
 					all += n
 				}
-				rows = append(rows, b.detectUnattributed(probe, scope, sends, all))
+				rows = append(rows, b.detectUnattributed(probe, scope, sends, stuck, all))
 				continue
 			}
 			for _, l := range b.lives {
 				// One that no request reached has its row too: all would have been missed.
 				at := byTarget[l.name]
 				slices.SortFunc(at, time.Time.Compare)
-				rows = append(rows, b.detectTarget(probe, scope, l, at, failed[l.name]+failed[""]))
+				rows = append(rows, b.detectTarget(probe, scope, l, at, stuck, failed[l.name]+failed[""]))
 			}
 		}
 	}
@@ -69,12 +71,37 @@ func (b *bench) detect() []Detection {
 // P(miss) = Σ max(0, g − w) ÷ Σ (L − w) over the gaps g between requests that
 // reached it, edges included, and the spans L of that time. An outage lies within
 // one span, hence the sum below the line; with one span it is the plain formula.
-func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, failed int) Detection {
+func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, stuck []span, failed int) Detection {
 	d := Detection{Scope: probe.Name, Phase: scope.Name, Target: l.name, Miss: []Miss{}}
-	var gaps []time.Duration
-	var spans []time.Duration
-	for _, in := range b.inRotation(l, scope.From.Time, earliest(scope.To.Time, b.seenTo)) {
-		spans = append(spans, in.to.Sub(in.from))
+	rotation := b.inRotation(l, scope.From.Time, earliest(scope.To.Time, b.seenTo))
+	gaps, requests := gapsIn(rotation, at)
+	d.Requests = requests
+	describeGaps(&d, gaps, d.Requests)
+	free := without(rotation, stuck)
+	freeGaps, _ := gapsIn(free, at)
+	for _, w := range missWindows {
+		p, ok := missChance(gaps, lengths(rotation), w)
+		if !ok {
+			continue
+		}
+		m := Miss{WindowMS: milliseconds(w), Probability: p}
+		if !slices.Equal(free, rotation) {
+			if p, ok := missChance(freeGaps, lengths(free), w); ok {
+				m.WithoutStalls = &p
+			}
+		}
+		d.Miss = append(d.Miss, m)
+	}
+	if failed == 0 {
+		d.FailureRateBelow = rateBound(d.Requests)
+	}
+	return d
+}
+
+// gapsIn are the gaps between moments within each of the spans, edges included, and
+// how many moments there are in them.
+func gapsIn(spans []span, at []time.Time) (gaps []time.Duration, n int) {
+	for _, in := range spans {
 		before := in.from
 		for _, t := range at {
 			if t.Before(in.from) || !t.Before(in.to) {
@@ -82,20 +109,59 @@ func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, 
 			}
 			gaps = append(gaps, t.Sub(before))
 			before = t
-			d.Requests++
+			n++
 		}
 		gaps = append(gaps, in.to.Sub(before))
 	}
-	describeGaps(&d, gaps, d.Requests)
-	for _, w := range missWindows {
-		if p, ok := missChance(gaps, spans, w); ok {
-			d.Miss = append(d.Miss, Miss{milliseconds(w), p})
+	return gaps, n
+}
+
+func lengths(spans []span) []time.Duration {
+	list := make([]time.Duration, len(spans))
+	for i, s := range spans {
+		list[i] = s.to.Sub(s.from)
+	}
+	return list
+}
+
+// without cuts spans out of others.
+func without(spans, out []span) []span {
+	for _, s := range out {
+		spans = subtract(spans, s)
+	}
+	return spans
+}
+
+// stuckTimes are the stretches in which a probe sent nothing, at least three times its
+// interval long, because one of its requests was stuck: it took as long as a stall does.
+// They are blind spots of the probe, and no property of how densely it usually sends.
+func (b *bench) stuckTimes(probe Probe, sends []time.Time) []span {
+	limit, _, ok := b.stallLimit(probe.Name)
+	if !ok || len(sends) == 0 {
+		return nil
+	}
+	var stuck []span
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if p.Probe != probe.Name || p.Done.Sub(p.Sent) < limit || !b.inWindow(p.Sent) {
+			continue
+		}
+		next, _ := slices.BinarySearchFunc(sends, p.Sent, func(s, t time.Time) int {
+			if s.After(t) {
+				return 1
+			}
+			return -1
+		})
+		until := b.seenTo
+		if next < len(sends) {
+			until = sends[next]
+		}
+		until = earliest(until, p.Done)
+		if until.Sub(p.Sent) >= pollReach*max(probe.Every, time.Millisecond) {
+			stuck = append(stuck, span{p.Sent, until})
 		}
 	}
-	if failed == 0 {
-		d.FailureRateBelow = rateBound(d.Requests)
-	}
-	return d
+	return stuck
 }
 
 // missChance is the chance that a total outage of length w, placed anywhere within
@@ -116,7 +182,7 @@ func missChance(gaps, spans []time.Duration, w time.Duration) (p float64, ok boo
 
 // detectUnattributed gives the mean of (1 − s)^N over all placements of a failure
 // window in the scope, s one target's share, N the requests sent within it.
-func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, failed int) Detection {
+func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, stuck []span, failed int) Detection {
 	from, to := scope.From.Time, earliest(scope.To.Time, b.seenTo)
 	d := Detection{Scope: probe.Name, Phase: scope.Name, Miss: []Miss{}}
 	var inside []time.Time
@@ -138,15 +204,44 @@ func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, 
 	if n := len(b.lives); n > 0 {
 		share = 1 / float64(n)
 	}
+	whole := []span{{from, to}}
+	free := without(whole, stuck)
 	for _, w := range missWindows {
-		if to.Sub(from) > w {
-			d.Miss = append(d.Miss, Miss{milliseconds(w), meanMiss(inside, from, to, w, share)})
+		p, ok := meanMissIn(inside, whole, w, share)
+		if !ok {
+			continue
 		}
+		m := Miss{WindowMS: milliseconds(w), Probability: p}
+		if !slices.Equal(free, whole) {
+			if p, ok := meanMissIn(inside, free, w, share); ok {
+				m.WithoutStalls = &p
+			}
+		}
+		d.Miss = append(d.Miss, m)
 	}
 	if failed == 0 {
 		d.FailureRateBelow = rateBound(d.Requests)
 	}
 	return d
+}
+
+// meanMissIn averages over the placements within any of the spans; ok is false when
+// none is longer than the outage.
+func meanMissIn(sends []time.Time, spans []span, w time.Duration, share float64) (p float64, ok bool) {
+	sum, room := 0.0, 0.0
+	for _, s := range spans {
+		if own := seconds(s.to.Sub(s.from) - w); own > 0 {
+			inside := make([]time.Time, 0, len(sends))
+			for _, t := range sends {
+				if !t.Before(s.from) && t.Before(s.to) {
+					inside = append(inside, t)
+				}
+			}
+			sum += own * meanMiss(inside, s.from, s.to, w, share)
+			room += own
+		}
+	}
+	return sum / max(room, 1e-9), room > 0
 }
 
 // meanMiss averages (1 − share)^N over all starts t of [t, t+w) in [from, to−w]: N

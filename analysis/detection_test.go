@@ -160,3 +160,69 @@ func oneSpan(gaps []time.Duration) []time.Duration {
 	}
 	return []time.Duration{length}
 }
+
+// One target, a request every second for 100 s, of which the one at 50 s is stuck until
+// 55: nothing was sent meanwhile. With it, outages of 1 s hide in 4 of 99 s; without that
+// time the requests leave no gap longer than theirs.
+func TestDetectionWithAndWithoutStalls(t *testing.T) {
+	s := newShape(t, "api-1")
+	s.obs.To, s.obs.At = s.at(100), s.at(400)
+	s.obs.Deploy = Deploy{}
+	s.obs.Steps = nil
+	s.obs.Service.Probes = []Probe{{Name: "store", Class: ClassProbe, Every: time.Second, Timeout: 10 * time.Second}}
+	for i := range 101 {
+		at, took := float64(i), .01
+		if at > 50 && at < 55 || at == 100 {
+			continue
+		}
+		if at == 50 {
+			took = 5
+		}
+		s.obs.Probes = append(s.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "r", Seq: i, Sent: s.at(at), Done: s.at(at + took), Status: 200, Outcome: OutcomeOK, Target: "api-1"})
+	}
+	d := Judge(s.obs).Detection
+	if len(d) != 1 {
+		t.Fatalf("%+v", d)
+	}
+	for _, want := range []struct {
+		window        float64
+		with, without float64
+	}{
+		// 95 gaps of 1 s and one of 5: Σ max(0, g − w) over 100 − w; without the 5 s, over
+		// the stretches [0, 50) and [55, 100).
+		{400, (95*.6 + 4.6) / 99.6, (95 * .6) / (49.6 + 44.6)}, {1000, 4.0 / 99, 0},
+	} {
+		for _, m := range d[0].Miss {
+			if m.WindowMS != want.window {
+				continue
+			}
+			if math.Abs(m.Probability-want.with) > 1e-9 || m.WithoutStalls == nil || math.Abs(*m.WithoutStalls-want.without) > 1e-9 {
+				t.Errorf("%v ms: %v, without stalls %v; want %v and %v", m.WindowMS, m.Probability, m.WithoutStalls, want.with, want.without)
+			}
+		}
+	}
+	// A prober that does not wait goes on sending: nothing is blind.
+	for i := range 4 {
+		at := s.at(51 + float64(i))
+		s.obs.Probes = append(s.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "r", Seq: 200 + i, Sent: at, Done: at.Add(10 * time.Millisecond), Status: 200, Outcome: OutcomeOK, Target: "api-1"})
+	}
+	if m := Judge(s.obs).Detection[0].Miss[0]; m.WithoutStalls != nil {
+		t.Errorf("the others were sent all the while: %v", *m.WithoutStalls)
+	}
+	for i := range s.obs.Probes {
+		s.obs.Probes[i].Done = s.obs.Probes[i].Sent.Add(10 * time.Millisecond)
+	}
+	if m := Judge(s.obs).Detection[0].Miss[0]; m.WithoutStalls != nil {
+		t.Errorf("nothing was stuck: %v", *m.WithoutStalls)
+	}
+}
+
+// The risky phases come first, the whole window last.
+func TestDetectionOrder(t *testing.T) {
+	s := newScene(t)
+	s.stop("api-1", 100, 115, true)
+	d := s.judge().Detection
+	if d[0].Phase != "api-1 drain" || d[len(d)-1].Phase != "" {
+		t.Errorf("from %q to %q", d[0].Phase, d[len(d)-1].Phase)
+	}
+}

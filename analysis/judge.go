@@ -12,6 +12,7 @@ import (
 func Judge(obs Observations) Report {
 	b := newBench(obs)
 	b.readSignals()
+	b.findAmbiguous()
 	b.readSteps()
 	b.readServing()
 	b.findArrivals()
@@ -72,14 +73,19 @@ type bench struct {
 	counting map[string]bool // access logs that count users
 	failures []failure
 	handled  map[probeID][]HandledRequest
+	sent     map[probeID]*ProbeRequest
 	logged   map[probeID]*Request // single log rows of known probe requests
-	drains   []drain
-	foreign  []drain // stops by other deploys, until the target was ready, with slack
-	coverage map[string]*Coverage
-	surges   []surge
-	offsets  []ClockOffset
-	doubt    time.Duration // how far two clocks may be apart
-	doubtful bool          // steps contradict each other, or what traffic shows
+	// ambiguous are the requests, and doubtfulLines the application's records by their
+	// place, whose join the clocks make doubtful.
+	ambiguous     map[probeID]bool
+	doubtfulLines map[int]bool
+	drains        []drain
+	foreign       []drain // stops by other deploys, until the target was ready, with slack
+	coverage      map[string]*Coverage
+	surges        []surge
+	offsets       []ClockOffset
+	doubt         time.Duration // how far two clocks may be apart
+	doubtful      bool          // steps contradict each other, or what traffic shows
 	// servedThrough are the stops through which the target is known to have served.
 	servedThrough    []TargetSpan
 	counted          []countedSum   // by the load balancer's own monitoring
@@ -118,7 +124,8 @@ func newBench(obs Observations) *bench {
 	b := &bench{
 		obs: obs, from: obs.From, to: obs.To, seenTo: obs.To,
 		byName: map[string]*life{}, counting: map[string]bool{},
-		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{},
+		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{}, sent: map[probeID]*ProbeRequest{},
+		ambiguous: map[probeID]bool{}, doubtfulLines: map[int]bool{},
 		coverage: map[string]*Coverage{}, prober: map[Class]bool{}, skewed: map[string]bool{},
 	}
 	if !obs.At.IsZero() && obs.At.Before(obs.To) {
@@ -138,6 +145,11 @@ func newBench(obs Observations) *bench {
 	for i := range obs.Probes {
 		if class := obs.Probes[i].Class; (class == ClassProbe || class == ClassHealth) && (b.inWindow(obs.Probes[i].Sent) || b.inWindow(obs.Probes[i].Done)) {
 			b.prober[class] = true
+		}
+	}
+	for i := range obs.Probes {
+		if p := &obs.Probes[i]; b.inWindow(p.Sent) {
+			b.sent[probeID{p.Run, p.Seq}] = p
 		}
 	}
 	for _, h := range obs.Handled {

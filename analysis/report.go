@@ -256,7 +256,8 @@ type TargetReport struct {
 	ReadyToFirstRequest   *Bounded        `json:"ready_to_first_request_s"`
 	ReportedToFirstServed *Bounded        `json:"reported_to_first_served_s"` // negative: served before the report
 	ReturnToNextDrain     *Bounded        `json:"return_to_next_drain_s"`
-	InFlightAtStop        *int            `json:"in_flight_at_stop"`
+	InFlightAtStop        *int            `json:"in_flight_at_stop"` // at least; null where unknown
+	InFlightOf            map[Class]int   `json:"in_flight_of"`      // whose they were
 	StateLagDown          *Interval       `json:"state_lag_down_s"`
 	StateLagUp            *Interval       `json:"state_lag_up_s"`
 	Predicted             *Predicted      `json:"predicted"`
@@ -316,6 +317,7 @@ type Attribution struct {
 	SuccessWithoutRecord    int            `json:"success_without_record"`
 	ReceivedWithoutResponse *int           `json:"received_without_response"` // null where no line says received
 	FailedWithoutRecord     int            `json:"failed_without_record"`
+	Ambiguous               int            `json:"ambiguous"` // a record has the id, and the clocks contradict it
 }
 
 // Detection says which failure windows the requests of a scope would have missed.
@@ -335,6 +337,9 @@ type Detection struct {
 type Miss struct {
 	WindowMS    float64 `json:"window_ms"`
 	Probability float64 `json:"probability"`
+	// WithoutStalls is the same without the time in which a stuck request kept the
+	// others from being sent; null where there was none.
+	WithoutStalls *float64 `json:"without_stalls"`
 }
 
 // Completeness says how much of a log we have, by requests known to be in it.

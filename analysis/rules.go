@@ -22,7 +22,6 @@ const (
 	whyNotApply    = "not_applicable"
 	whyServed      = "served_unknown"
 	whySignals     = "needs_application_signals"
-	whyNotBuilt    = "not_built"
 	whyOneTarget   = "single_target_only"
 	whyAppLogBlind = "app_log_blind"
 	whyNoBaseline  = "no_baseline"
@@ -73,6 +72,7 @@ var rules = []rule{
 	{"abort-surge", surgeRule(OutcomeClientAbort)},
 	{"client-error-surge", surgeRule(OutcomeClientError)},
 	{"version-worse", versionWorse},
+	{"version-mismatch", versionMismatch},
 	{"log-incomplete", logIncomplete},
 	{"log-late", logLate},
 	{"no-baseline", noBaseline},
@@ -96,22 +96,12 @@ var rules = []rule{
 	{"unrelated-collapse", unrelatedCollapse},
 }
 
-// pendingRules are the findings whose rule does not exist yet, or whose evidence
-// nothing collects yet. They are named in every report so that their silence is not
-// taken for good news.
-var pendingRules = map[string]string{
-	"version-mismatch": whyNotBuilt,
-}
-
 // runRules evaluates every rule.
 func (b *bench) runRules() {
 	b.findSurges()
 	b.report.Findings, b.report.Rules = []Finding{}, []RuleState{}
 	for _, r := range rules {
 		b.report.Rules = append(b.report.Rules, b.run(r))
-	}
-	for _, code := range sortedKeys(pendingRules) {
-		b.report.Rules = append(b.report.Rules, RuleState{Code: code, State: RuleNotEvaluable, Why: pendingRules[code]})
 	}
 	slices.SortStableFunc(b.report.Findings, byTime)
 }

@@ -340,6 +340,23 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
+			name: "the old version came back", fires: "version-mismatch", build: drained,
+			bend: func(s *scene) {
+				s.obs.Deploy.VersionBefore, s.obs.Deploy.VersionAfter = "1.4.1", "1.4.2"
+				told := func(target string, at float64, version string) {
+					s.obs.Signals = append(s.obs.Signals, Signal{Source: target + ".log", Target: target, At: s.at(at), Event: EventVersion, Values: map[string]string{"version": version}})
+				}
+				told("api-1", 50, "1.4.1") // before its stop it may
+				told("api-1", 110, "v1.4.2")
+				told("api-2", 180, "1.4.1")
+			},
+			check: func(t *testing.T, f Finding) {
+				if *f.Target != "api-2" || f.Values["version"] != "1.4.1" || f.Values["deployed"] != "1.4.2" {
+					t.Errorf("%+v", f)
+				}
+			},
+		},
+		{
 			name: "users turned into tools", fires: "classification-suspect", build: drained,
 			bend: func(s *scene) {
 				for i := range s.obs.Cells {

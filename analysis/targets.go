@@ -63,9 +63,10 @@ func (b *bench) readServing() {
 			l.points = append(l.points, c.Last)
 		}
 	}
-	for _, h := range b.obs.Handled {
-		if !h.Begun && h.Target != "" && b.inWindow(h.At) {
-			b.byName[h.Target].points = append(b.byName[h.Target].points, h.At)
+	for i := range b.obs.Handled {
+		if at, ok := b.servedAt(i); ok {
+			l := b.byName[b.obs.Handled[i].Target]
+			l.points = append(l.points, at)
 		}
 	}
 	for _, l := range b.lives {
@@ -290,6 +291,7 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 			r.RecommendedDrainWait = new(math.Ceil(2*r.Predicted.Eject.To*10) / 10)
 		}
 	}
+	r.InFlightAtStop, r.InFlightOf = b.inFlightAtStop(l, c)
 	r.Checks = b.checksReport(l, c)
 	r.Ejected, r.EjectedBasis = b.ejected(l, c, h, r)
 	return r
@@ -379,8 +381,29 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 			n.add(r.Class, 1)
 			last = latest(last, r.End)
 		}
+		if b.maskedOn(r, l.name) && r.moment().After(c.stop.Add(b.doubt)) && r.moment().Before(until) {
+			n.add(r.Class, 1) // it was sent there, and another target answered it
+			last = latest(last, r.End)
+		}
 	}
 	return n, last
+}
+
+// maskedOn reports whether a request was answered after an attempt at a target had
+// failed; "" asks for a target that the log does not name.
+func (b *bench) maskedOn(r *Request, target string) bool {
+	return len(r.FailedOn) > 0 && b.counting[r.Source] && !r.Outcome.Failure() && slices.Contains(r.FailedOn, target)
+}
+
+// maskedSomewhere reports whether, between two moments, attempts failed of which the
+// log does not say where they were sent.
+func (b *bench) maskedSomewhere(from, to time.Time) bool {
+	for i := range b.obs.Requests {
+		if r := &b.obs.Requests[i]; b.maskedOn(r, "") && !r.End.Before(from) && r.moment().Before(to) {
+			return true
+		}
+	}
+	return false
 }
 
 // moment is when a logged request began, or its end where the log has no start.
@@ -397,7 +420,7 @@ func (r *Request) moment() time.Time {
 func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
 	since := latest(c.lastServed, b.from)
 	until := c.back(b.to)
-	if b.groupSize(l.group) < 2 {
+	if b.groupSize(l.group) < 2 || b.maskedSomewhere(since, until) {
 		return false
 	}
 	n := 0

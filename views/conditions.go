@@ -29,6 +29,16 @@ func conditionSentence(code string, v values) string {
 		return "This is a single run."
 	case "one-vantage-point":
 		return "The probes looked from one place only."
+	case "ended-after-window":
+		if n, ok := v.count("count"); ok {
+			return "Sent before the window's end, " + requests(n, analysis.Class(v.text("traffic"))) + " failed after it; they are not counted among its failures."
+		}
+		return "Requests that were sent before the window's end failed after it; they are not counted among its failures."
+	case "ambiguous-joins":
+		if n, ok := v.count("count"); ok {
+			return "Of " + plural(n, "request", "requests") + " of probe " + v.text("probe") + " a log's record contradicts the clocks, so who served " + itThem(n) + " is not known."
+		}
+		return "Some records of the probes' requests contradict the clocks, so who served those is not known."
 	case "low-traffic":
 		if n, ok := v.count("requests"); ok {
 			return "Traffic was low: " + plural(n, "user request", "user requests") + " in the risky phases."
@@ -194,4 +204,11 @@ func provisional(v values) string {
 		}
 	}
 	return "Provisional: all counts may still grow. Log objects are still expected of " + list(parts) + "."
+}
+
+func itThem(n int) string {
+	if n == 1 {
+		return "it"
+	}
+	return "them"
 }

@@ -270,7 +270,12 @@ func targetTable(r *analysis.Report) Table {
 		if t.InFlightAtStop == nil {
 			return unmeasured()
 		}
-		return right(Count(*t.InFlightAtStop))
+		cell := right("≥ " + Count(*t.InFlightAtStop))
+		cell.Title = "of the requests that are known one by one: failed or slow ones, and ours"
+		if *t.InFlightAtStop > 0 {
+			cell.Title += "; " + classCounts(t.InFlightOf)
+		}
+		return cell
 	})
 	add("state lag, down", "how far the displayed state trailed the last request served", none, func(t *analysis.TargetReport) Cell { return between(t.StateLagDown) })
 	add("state lag, up", "how far the displayed state trailed the first request served", none, func(t *analysis.TargetReport) Cell { return between(t.StateLagUp) })
@@ -379,6 +384,10 @@ func attributionTable(r *analysis.Report) Table {
 			{Text: "failed, no record", Class: "n", Title: "failed before any application saw it"}},
 		Empty: "No probe request was matched with an application log."}
 	names := targetNames(r)
+	doubtful := slices.ContainsFunc(r.Attribution, func(a analysis.Attribution) bool { return a.Ambiguous > 0 })
+	if doubtful {
+		table.Columns = append(table.Columns, Cell{Text: "ambiguous", Class: "n", Title: "a record has its number, and the clocks contradict it"})
+	}
 	for _, a := range r.Attribution {
 		received := unmeasured()
 		if a.ReceivedWithoutResponse != nil {
@@ -386,6 +395,10 @@ func attributionTable(r *analysis.Report) Table {
 		}
 		table.Rows = append(table.Rows, Row{Cells: []Cell{left(a.Probe), right(Count(a.Sent)), right(Count(a.Attributed)), byTarget(a.ByTarget, names),
 			lostCell(a.Duplicates), lostCell(a.SuccessWithoutRecord), received, lostCell(a.FailedWithoutRecord)}})
+		if doubtful {
+			row := &table.Rows[len(table.Rows)-1]
+			row.Cells = append(row.Cells, lostCell(a.Ambiguous))
+		}
 	}
 	return table
 }
@@ -418,6 +431,9 @@ func detectionTable(r *analysis.Report) Table {
 			for _, miss := range d.Miss {
 				if miss.WindowMS == window {
 					cell = right(percent(miss.Probability))
+					if miss.WithoutStalls != nil {
+						cell.Title = percent(*miss.WithoutStalls) + " without the time in which a stuck request held the others back"
+					}
 				}
 			}
 			row.Cells = append(row.Cells, cell)
@@ -596,4 +612,15 @@ func controlTable(r *analysis.Report) Table {
 	}
 	bound(&table, 40, "rules in the JSON report")
 	return table
+}
+
+// classCounts is "2 user requests, 1 probe request".
+func classCounts(of map[analysis.Class]int) string {
+	parts := []string{}
+	for _, class := range analysis.Classes {
+		if n := of[class]; n > 0 {
+			parts = append(parts, requests(n, class))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

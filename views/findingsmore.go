@@ -62,6 +62,8 @@ func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 		return sentence + ".", "Let probes send through the risky phases, or read this verdict as one about a quiet hour."
 	case "clock-skew":
 		return clockSkew(v)
+	case "version-mismatch":
+		return versionMismatch(target, v)
 	}
 	if sentence, remedy, ok := witnessFindingWords(code, target, v); ok {
 		return sentence, remedy
@@ -167,6 +169,17 @@ func retryMasked(v values) (sentence, remedy string) {
 		sentence += "; before the deploy there " + wereOf(before, v)
 	}
 	return sentence + ".", "Let the target finish what it has, and the proxy know that it leaves, before it stops: a request that must not be sent twice is not retried, and the next deploy would lose it."
+}
+
+func versionMismatch(target string, v values) (sentence, remedy string) {
+	sentence = target + " does not run the version that was deployed"
+	if is, deployed := v.text("version"), v.text("deployed"); is != "" && deployed != "" {
+		sentence += ": it says " + is + ", deployed was " + deployed
+		if v.text("before") == is {
+			sentence += ", and before that " + is
+		}
+	}
+	return sentence + ".", "Look whether the new build reached " + lowerTarget(target) + " and was started there; let the workflow ask each target for its version before it reports success."
 }
 
 // wereOf is "was 1 of 20" or "were none".

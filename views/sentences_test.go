@@ -84,7 +84,7 @@ func TestSentencesDegrade(t *testing.T) {
 			}
 		}
 		for _, code := range []string{"status-codes-only", "new-connections-only", "single-run", "one-vantage-point", "low-traffic", "census", "failure-rate-bound",
-			"miss-chance", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "not-invented-yet"} {
+			"miss-chance", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
 			report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: code, Values: values}}}}
 			FillSentences(&report)
 			if sentence := report.Verdict.Conditions[0].Sentence; !strings.HasSuffix(sentence, ".") || strings.Contains(sentence, "%!") {
@@ -99,7 +99,7 @@ var allFindings = map[string]bool{
 	"blind-spot": true, "query-failed": true, "zero-targets": true, "drain-wait-too-short": true, "drain-never-seen": true, "drain-marker-expired": true,
 	"returned-then-failed": true, "health-check-never-passes": true, "idle-target": true, "draining-target-served": true, "state-lag": true, "rejection-surge": true,
 	"abort-surge": true, "client-error-surge": true, "version-worse": true, "log-incomplete": true, "log-late": true, "no-baseline": true, "low-traffic": true, "clock-skew": true, "retry-masked": true,
-	"probe-stall": true, "health-sample-claim": true, "shutdown-5xx": true, "health-check-blind": true, "reregistered": true, "classification-suspect": true, "not-invented-yet": true,
+	"probe-stall": true, "health-sample-claim": true, "shutdown-5xx": true, "health-check-blind": true, "reregistered": true, "classification-suspect": true, "version-mismatch": true, "not-invented-yet": true,
 }
 
 func TestFindingSentencesNameTheirFigures(t *testing.T) {
@@ -126,6 +126,7 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 			"A retry hid 61 failed attempts on api-1 from 60 user requests: another attempt was answered, so none of them is counted as lost; before the deploy there were none."},
 		{"retry-masked", map[string]any{"source": "edge", "traffic": "probe", "masked": 1, "failed_attempts": 1, "failed_on": []any{}, "baseline": 2, "baseline_requests": 1000},
 			"A retry hid 1 failed attempt from 1 probe request: another attempt was answered, so none of them is counted as lost; before the deploy there were 2 of 1,000."},
+		{"version-mismatch", map[string]any{"version": "1.4.1", "deployed": "1.4.2", "before": "1.4.1"}, "api-1 does not run the version that was deployed: it says 1.4.1, deployed was 1.4.2, and before that 1.4.1."},
 		{"not-invented-yet", map[string]any{"requests": 1200, "why": "odd"}, "Finding not-invented-yet: requests 1,200, why odd."},
 	}
 	for _, test := range tests {

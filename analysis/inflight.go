@@ -1,0 +1,66 @@
+package analysis
+
+import "time"
+
+// inFlightAtStop counts the requests that a target had begun and not ended when it
+// was stopped, as far as they are known one by one: rows of the access logs that count
+// which failed or were slow, our own requests, and what the target's log says it had
+// received. Quick requests of a log are not kept one by one, and those that were in
+// flight and succeeded were not harmed; so the number is one of at least. It is nil
+// where there was no stop, or nothing tells which requests the target had.
+func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
+	if c.stop.IsZero() || !b.logRead() && !b.attributes(ClassProbe) {
+		return nil, nil
+	}
+	of = perClass{}
+	spans := func(from, to time.Time) bool { return from.Before(c.stop) && to.After(c.stop) }
+	own := map[probeID]bool{}
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if target, _ := b.sentTo(p); target == l.name && spans(p.Sent, p.Done) {
+			own[probeID{p.Run, p.Seq}] = true
+			of.add(p.Class, 1)
+		}
+	}
+	for i := range b.obs.Requests {
+		r := &b.obs.Requests[i]
+		switch {
+		case !b.counting[r.Source] || r.Target != l.name || r.TargetStatus == 0 && !r.Connected || r.Start.IsZero() || !spans(r.Start, r.End):
+		case r.ProbeRun != "" && own[probeID{r.ProbeRun, r.ProbeSeq}]:
+		default:
+			if r.ProbeRun != "" {
+				own[probeID{r.ProbeRun, r.ProbeSeq}] = true
+			}
+			of.add(r.Class, 1)
+		}
+	}
+	for _, h := range b.obs.Handled {
+		if id := (probeID{h.Run, h.Seq}); h.Begun && h.Target == l.name && h.At.Before(c.stop) && !own[id] && !b.answeredBefore(id, l.name, c.stop) {
+			// It was received, and not answered before the stop: by the target's own clock.
+			if class, ok := b.classOf(id); ok && h.At.After(c.stop.Add(-EdgeReach)) {
+				own[id] = true
+				of.add(class, 1)
+			}
+		}
+	}
+	return new(of.all()), of
+}
+
+// answeredBefore reports whether a target's log answers a request before a moment.
+func (b *bench) answeredBefore(id probeID, target string, at time.Time) bool {
+	for _, h := range b.handled[id] {
+		if !h.Begun && h.Target == target && h.At.Before(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// classOf is whose request an id names, where our own records have it.
+func (b *bench) classOf(id probeID) (Class, bool) {
+	p := b.sent[id]
+	if p == nil {
+		return "", false
+	}
+	return p.Class, true
+}
