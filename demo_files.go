@@ -124,6 +124,9 @@ func commonConfig(settings lab.Settings) serviceFile {
 			Probe: trafficRules(settings.Traffic.Probe), Health: trafficRules(settings.Traffic.Health), Tool: trafficRules(settings.Traffic.Tool),
 		},
 	}
+	for _, job := range settings.Jobs {
+		s.Jobs = append(s.Jobs, jobFile{Name: job.Name, Every: job.Every.String()})
+	}
 	for _, target := range settings.Targets {
 		s.Targets = append(s.Targets, targetFile{Name: target.Name, Address: target.Address, Aliases: target.Aliases})
 	}

@@ -40,6 +40,7 @@ type Lab struct {
 	memory   *memory
 	backend  *backend  // what the nodes share; nil where a scenario has none
 	store    *storeApp // of order-journey
+	mailbox  *mailbox  // of blue-green
 	payers   *payers   // of slow-dependency
 	shoppers *shoppers // of admission-queue
 	api      *http.Server
@@ -236,6 +237,9 @@ func (l *Lab) Truth() Truth {
 	if l.shoppers != nil {
 		t.Trips, t.Spans = l.shoppers.truth()
 	}
+	if l.mailbox != nil {
+		t.Invoices = l.mailbox.end
+	}
 	if id := l.deploy.Load(); id != nil {
 		t.Deploy = *id
 	}
@@ -268,6 +272,9 @@ func (l *Lab) Close() error {
 		}
 		for _, release := range l.releases {
 			release()
+		}
+		if l.mailbox != nil {
+			l.closeErr = errors.Join(l.closeErr, l.mailbox.err)
 		}
 	})
 	return l.closeErr

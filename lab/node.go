@@ -118,6 +118,10 @@ func (n *node) run() error {
 	running := time.Since(began).Seconds()
 	n.say("main", "com.example.orders.App", fmt.Sprintf("Started App in %.3f seconds (process running for %.3f)", running, running))
 
+	scheduled, err := n.schedule(ctx)
+	if err != nil {
+		return err
+	}
 	server := &http.Server{Handler: n.routes(), ReadHeaderTimeout: 5 * time.Second}
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
@@ -130,6 +134,7 @@ func (n *node) run() error {
 	n.say("ionShutdownHook", graceful, "Commencing graceful shutdown. Waiting for active requests to complete")
 	limit, cancel := context.WithTimeout(context.Background(), shutdownLimit)
 	defer cancel()
+	defer scheduled()
 	if err := server.Shutdown(limit); err != nil { // closes the listener first
 		n.say("tomcat-shutdown", graceful, "Graceful shutdown aborted with one or more requests still active")
 		return server.Close()

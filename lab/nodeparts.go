@@ -20,6 +20,8 @@ type nodeParts struct {
 	maxThreads   int  // 0: unbounded
 	refills      bool // this node refills the admission
 	plans        []gatewayPlan
+	shared       string // database of the scheduled job; empty: the application has none
+	lock         bool   // the job asks for its lock
 
 	threads  *workers
 	pool     *pool
@@ -43,6 +45,8 @@ func (n *node) partFlags(flags *flag.FlagSet) {
 	flags.StringVar(&n.backend, "backend", "", "address of what the nodes share")
 	flags.IntVar(&n.maxThreads, "threads", 0, "most requests at work at once; 0: no bound")
 	flags.BoolVar(&n.refills, "refills", false, "refill the admission")
+	flags.StringVar(&n.shared, "shared", "", "database that all instances share; with it there is a scheduled job")
+	flags.BoolVar(&n.lock, "lock", false, "take the job's lock before a run")
 	flags.Func("gateways", "payment gateways and how they are called, as JSON", func(text string) error {
 		return json.Unmarshal([]byte(text), &n.plans)
 	})

@@ -17,6 +17,7 @@ var scenarios = []*scenario{
 	&kill,
 	&failOpen,
 	&backToBack,
+	&blueGreen,
 	&reregistered,
 	&orderJourney,
 	&slowDependency,

@@ -50,6 +50,7 @@ type Settings struct {
 	Journeys     []JourneySettings
 	Metrics      []MetricsSettings
 	Dependencies []analysis.Dependency
+	Jobs         []analysis.Job
 }
 
 // ProbeSettings suggest a probe, with its conditions as a configuration holds them.

@@ -20,6 +20,7 @@ type Truth struct {
 	Deploy   string // id; empty before it began
 	Requests []Request
 	Orders   []OrderTruth    // of order-journey
+	Invoices InvoiceTruth    // of blue-green; zero until the lab is closed
 	Payments []Payment       // of slow-dependency, as the payers saw them
 	Calls    []GatewayCall   // and as the gateways did
 	Trips    []Trip          // of admission-queue
