@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,11 +23,21 @@ func TestDemo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute of real time")
 	}
+	type run struct{ scenario, guard string }
+	runs := []run{{lab.BlueGreen, lab.GuardLock}}
 	for _, scenario := range lab.Scenarios() {
-		t.Run(scenario, func(t *testing.T) {
+		runs = append(runs, run{scenario, ""})
+	}
+	for _, run := range runs {
+		scenario := run.scenario
+		t.Run(strings.TrimSuffix(scenario+" "+run.guard, " "), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "kept")
-			status, stdout, stderr := runProgram(t, nil, "demo", "--exit", "--format", "json", "--listen", "127.0.0.1:0", "--keep", dir, "--scenario", scenario)
+			demo := []string{"demo", "--exit", "--format", "json", "--listen", "127.0.0.1:0", "--keep", dir, "--scenario", scenario}
+			if run.guard != "" {
+				demo = append(demo, "--guard", run.guard)
+			}
+			status, stdout, stderr := runProgram(t, nil, demo...)
 			var printed struct {
 				Scenarios []struct {
 					Name       string
