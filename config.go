@@ -19,6 +19,7 @@ import (
 	"gapless/analysis"
 	"gapless/collectors/accesslog"
 	"gapless/collectors/applog"
+	"gapless/collectors/applog/logrules"
 	"gapless/collectors/cloudwatch"
 	"gapless/collectors/gauges"
 	"gapless/collectors/journey"
@@ -133,6 +134,7 @@ type serviceConfig struct {
 	journeyRecords  []journey.Config
 	states          []targethealth.Config
 	appLogs         []applog.Config
+	lines           logrules.Config // what is looked for in the lines of any application log
 	lokiLogs        []loki.Config
 	probes          []probe.Config
 	records         []probe.FileConfig

@@ -110,6 +110,7 @@ func targetNames(file *serviceFile) []string {
 // appLogs converts the application logs with what is to be looked for in them.
 func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sources namesSeen) {
 	lines := c.lineRules(path, file)
+	s.lines = lines
 	if len(file.AppLogs) > 0 {
 		s.LogRules = lines.Gives()
 	}

@@ -32,6 +32,7 @@ type commandLine struct {
 	Gate    gateCommand    `cmd:"" help:"Wait for the verdict on a deploy, print it, and end with its status."`
 	Bundle  bundleCommand  `cmd:"" help:"Seal a deploy's raw evidence and its report in one zip."`
 	Verify  verifyCommand  `cmd:"" help:"Recompute a bundle's report from its raw records and compare."`
+	Rules   rulesCommand   `cmd:"" help:"Try log rules on files."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and end."`
