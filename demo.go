@@ -332,7 +332,11 @@ func (d *demo) scenario(ctx context.Context, name string) (*demoResult, error) {
 // would.
 func (d *demo) configure(dir string, settings lab.Settings) (*serviceConfig, error) {
 	path := filepath.Join(dir, "live.yml")
-	if err := writeConfig(path, liveConfig(settings)); err != nil {
+	live, err := liveConfig(settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := writeConfig(path, live); err != nil {
 		return nil, err
 	}
 	cfg, err := loadConfig(path, func(string) string { return "" })

@@ -20,7 +20,7 @@ import (
 
 // liveConfig watches a running lab by the means that it would take for a real
 // service: the load balancer's API, its access logs, the nodes' logs, and probes.
-func liveConfig(settings lab.Settings) configFile {
+func liveConfig(settings lab.Settings) (configFile, error) {
 	s := commonConfig(settings)
 	for i := range s.LoadBalancers[0].AccessLogs {
 		s.LoadBalancers[0].AccessLogs[i].URL = "file://" + filepath.ToSlash(settings.AccessLogDir)
@@ -41,7 +41,12 @@ func liveConfig(settings lab.Settings) configFile {
 			Connection: connectionOf(p), Expect: p.Expect, Drain: p.Drain, FromTarget: p.FromTarget,
 		})
 	}
-	return configFile{Services: []serviceFile{s}}
+	s.Metrics = liveMetrics(settings)
+	var err error
+	if s.Journeys, err = journeys(settings, filepath.Abs); err != nil {
+		return configFile{}, fmt.Errorf("find journey records: %w", err)
+	}
+	return configFile{Services: []serviceFile{s}}, nil
 }
 
 // keptConfig reads the same evidence from the files that the demo leaves in dir.
@@ -77,6 +82,10 @@ func keptConfig(dir string, settings lab.Settings) (configFile, error) {
 			Name: p.Name, Kind: "file", Path: keptProbe(p.Name), Probe: p.Name, Class: string(p.Class),
 			Every: p.Every.String(), Timeout: p.Timeout.String(), Connection: connectionOf(p),
 		})
+	}
+	s.Metrics = keptMetrics(settings)
+	if s.Journeys, err = journeys(settings, besides(dir)); err != nil {
+		return configFile{}, fmt.Errorf("find journey records from %s: %w", dir, err)
 	}
 	s.Steps = []stepsFile{{Name: "steps", Kind: "file", Path: keptSteps}}
 	return configFile{Services: []serviceFile{s}}, nil
@@ -118,8 +127,9 @@ func commonConfig(settings lab.Settings) serviceFile {
 				},
 			}},
 		}},
-		RequestID: requestIDFile{Header: settings.RequestIDHeader, LogMatch: settings.LogMatch, ReceivedMatch: settings.ReceivedMatch},
-		LogRules:  append(ruleSets(settings.LogRules), ownRules(settings.OwnRules)...),
+		RequestID:    requestIDFile{Header: settings.RequestIDHeader, LogMatch: settings.LogMatch, ReceivedMatch: settings.ReceivedMatch},
+		LogRules:     append(ruleSets(settings.LogRules), ownRules(settings.OwnRules)...),
+		Dependencies: dependencies(settings),
 		Traffic: trafficFile{
 			Probe: trafficRules(settings.Traffic.Probe), Health: trafficRules(settings.Traffic.Health), Tool: trafficRules(settings.Traffic.Tool),
 		},
@@ -134,14 +144,6 @@ func commonConfig(settings lab.Settings) serviceFile {
 		s.Routes = append(s.Routes, routeFile{Name: route.Name, Match: route.Match, Critical: route.Critical})
 	}
 	return s
-}
-
-func ownRules(rules []lab.OwnRule) []logRuleFile {
-	files := make([]logRuleFile, len(rules))
-	for i, rule := range rules {
-		files[i].own = ownRuleFile{Name: rule.Name, Match: rule.Match, Event: string(rule.Event)}
-	}
-	return files
 }
 
 func trafficRules(rules []analysis.TrafficRule) []trafficRuleFile {
@@ -198,6 +200,9 @@ func (d *demo) export(ctx context.Context, dir, id string, settings lab.Settings
 	}
 	for _, p := range settings.Probes {
 		files[keptProbe(p.Name)] = func(e *json.Encoder) error { return exportProbe(e, p.Name, o.Probes) }
+	}
+	for _, m := range settings.Metrics {
+		files[keptScrapes(m.Name)] = func(e *json.Encoder) error { return exportScrapes(e, m.Name, o) }
 	}
 	for name, write := range files {
 		err := writeFile(filepath.Join(dir, name), func(w io.Writer) error {

@@ -200,14 +200,21 @@ const hangFactor = 10
 
 // hangs are the stretches of the window in which calls to a dependency hung: some
 // call had waited for at least a second and ten times the usual time of one that was
-// answered. Without one that was answered the usual time is not known, and a second
+// answered: before the deploy began, where one was, since what hung may yet be answered
+// in the end. Without one that was answered the usual time is not known, and a second
 // is enough.
 func (b *bench) hangs(dependency string) []span {
-	var took []time.Duration
+	var took, before []time.Duration
 	for _, c := range b.called {
 		if c.dependency == dependency && c.result == resultOK {
 			took = append(took, c.ended.Sub(c.sent))
+			if c.ended.Before(b.started) {
+				before = append(before, c.ended.Sub(c.sent))
+			}
 		}
+	}
+	if len(before) > 0 {
+		took = before
 	}
 	limit := time.Second
 	if len(took) > 0 {

@@ -112,7 +112,7 @@ func callCases() []ruleCase {
 func (s *scene) hang() {
 	s.obs.Service.Dependencies = []Dependency{{Name: "gateway", Routes: []string{"pay"}}}
 	s.callsEvery("api-1", 10, 50, 1, .05, "ok")
-	s.callsEvery("api-1", 210, 215, 1, 30, "ok")
+	s.callsEvery("api-1", 210, 215, .1, 30, "ok") // more of them than ever before
 }
 
 func (s *scene) gauges(target, metric string, from, to, value float64) {

@@ -28,7 +28,7 @@ type JourneyRecords struct{ Name, Path string }
 // read there: the series by the gauge's role.
 type MetricsSettings struct {
 	Name, URL, Target string
-	Every             time.Duration
+	Every, Timeout    time.Duration
 	Read              map[string]string
 }
 
@@ -38,7 +38,7 @@ func (l *Lab) scraped(read map[string]string) []MetricsSettings {
 	for _, node := range l.nodes {
 		all = append(all, MetricsSettings{
 			Name: "metrics-" + node.name, URL: "http://" + node.address + metricsPath, Target: node.name,
-			Every: 250 * time.Millisecond, Read: read,
+			Every: 250 * time.Millisecond, Timeout: time.Second, Read: read,
 		})
 	}
 	return all

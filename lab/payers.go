@@ -14,6 +14,7 @@ import (
 // payers pay through the gateways, at rates of their own and whatever the answers.
 type payers struct {
 	customer *customer
+	trickle  *trickle // the usual payments
 
 	mu       sync.Mutex
 	payments []Payment
@@ -41,6 +42,15 @@ func (p *payers) pay(ctx context.Context, gateway string, count int, every time.
 	times(ctx, count, every, func(n int) { p.one(fmt.Sprintf("%s-%04d", gateway, n), gateway) })
 }
 
+// usual pays now and then through each of some gateways, until the trickle is stopped.
+func (p *payers) usual(ctx context.Context, gateways ...string) {
+	p.trickle.run(ctx, func(ctx context.Context) {
+		pace(ctx, 100*time.Millisecond, func(n int) {
+			p.one(fmt.Sprintf("day-%04d", n), gateways[n%len(gateways)])
+		})
+	})
+}
+
 func (p *payers) one(id, gateway string) {
 	body, _ := json.Marshal(map[string]string{"gateway": gateway, "payment": id}) // never fails
 	view, answer := p.customer.ask("pay-"+id, http.MethodPost, "/v1/payments", string(body))
@@ -51,7 +61,7 @@ func (p *payers) one(id, gateway string) {
 
 // during remembers the time that do takes as a named part.
 func (p *payers) during(name string, do func()) {
-	from := stamp(time.Now())
+	from := stamp(time.Now()).Truncate(time.Millisecond) // to which the nodes tell theirs
 	do()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,13 +92,13 @@ type GatewayUse struct {
 	MostPerSecond int
 }
 
-// GatewayUse sums up one gateway.
-func (t Truth) GatewayUse(gateway string) GatewayUse {
+// GatewayUse sums up one gateway over a part of the scenario.
+func (t Truth) GatewayUse(gateway string, in Span) GatewayUse {
 	use := GatewayUse{States: map[string]int{}, Reasons: map[string]int{}}
 	received := map[string]bool{}
 	var sent []time.Time
 	for _, call := range t.Calls {
-		if call.Gateway == gateway {
+		if call.Gateway == gateway && in.Holds(call.Sent) {
 			use.Received++
 			received[call.Payment] = true
 			sent = append(sent, call.Sent)
@@ -96,7 +106,7 @@ func (t Truth) GatewayUse(gateway string) GatewayUse {
 	}
 	use.MostPerSecond = mostPerSecond(sent)
 	for _, p := range t.Payments {
-		if p.Gateway != gateway {
+		if p.Gateway != gateway || !in.Holds(p.Sent) {
 			continue
 		}
 		use.Payments++

@@ -24,7 +24,7 @@ var admissionQueue = scenario{
 			return err
 		}
 		l.releases = append(l.releases, l.backend.close)
-		l.shoppers = &shoppers{over: make(chan struct{}), gone: make(chan struct{})}
+		l.shoppers = &shoppers{trickle: newTrickle()}
 		return nil
 	},
 	nodeArgs: func(l *Lab, node, _ string) []string {
@@ -82,7 +82,7 @@ func (w *workflow) sale(ctx context.Context) error {
 	}
 	w.lab.users.Go(func() { times(ctx, bots, 20*time.Millisecond, shoppers.bot) })
 	shoppers.burst(ctx, burstQueued, queued, shoppers.queue)
-	shoppers.goHome() // whoever still queues would suffer from what comes now
+	shoppers.trickle.stop() // whoever still queues would suffer from what comes now
 	if err := sleep(ctx, time.Second); err != nil {
 		return err
 	}

@@ -66,6 +66,8 @@ var orderJourney = scenario{
 		Verdict: analysis.Disproved,
 		Findings: []string{
 			"returned-before-eject", // the supervisor is quicker than two checks
+			"step-order",            // orders acknowledged whose detail was never read
+			"torn-write",            // the order that the second kill cut in two
 		},
 		MayAlso: append([]string{"single-target"}, busyMachine...),
 	},

@@ -20,7 +20,7 @@ func TestSlowDependencyHasTheReportsTables(t *testing.T) {
 	// Experiments 1 and 5: without any guard the node with a bounded number of threads
 	// answers nobody's balance any more and cannot be scraped; the one with a thread
 	// for everybody goes on, as both do behind a bulkhead.
-	naked, bulkhead := truth.Spans[partNaked], truth.Spans[partBulkhead]
+	naked, bulkhead, guards, limits := truth.Spans[partNaked], truth.Spans[partBulkhead], truth.Spans[partGuards], truth.Spans[partLimits]
 	for _, test := range []struct {
 		part     string
 		span     Span
@@ -48,13 +48,13 @@ func TestSlowDependencyHasTheReportsTables(t *testing.T) {
 			t.Errorf("%s: %d scrapes of %s failed; collapse due: %v", test.part, missed, test.node, test.collapse)
 		}
 	}
-	if use := truth.GatewayUse(gatewayBulkhead); use.Reasons["BULKHEAD_FULL"] <= use.Payments/2 || use.RefusedButReceived > 0 || use.Received > 4*placesOfNode {
+	if use := truth.GatewayUse(gatewayBulkhead, bulkhead); use.Reasons["BULKHEAD_FULL"] <= use.Payments/2 || use.RefusedButReceived > 0 || use.Received > 4*placesOfNode {
 		t.Errorf("bulkhead: %+v; want most refused, and none of these sent", use)
 	}
 
 	// Experiment 2: three attempts are three calls, with jitter too, for the same answer.
 	for gateway, times := range map[string]int{gatewayOnce: 1, gatewayRetry: 3, gatewayJitter: 3} {
-		use := truth.GatewayUse(gateway)
+		use := truth.GatewayUse(gateway, guards)
 		if use.Payments == 0 || use.Received != times*use.Payments || use.States[stateUnknown] != use.Payments {
 			t.Errorf("%s: %+v; want exactly %d calls a payment, and none known", gateway, use, times)
 		}
@@ -62,7 +62,7 @@ func TestSlowDependencyHasTheReportsTables(t *testing.T) {
 
 	// Experiment 3: of as many payments, the breaker leaves about an eighth unknown;
 	// what it refuses never reaches the gateway.
-	open, shut := truth.GatewayUse(gatewayOpen), truth.GatewayUse(gatewayShut)
+	open, shut := truth.GatewayUse(gatewayOpen, guards), truth.GatewayUse(gatewayShut, guards)
 	if ratio := float64(open.States[stateUnknown]) / float64(shut.States[stateUnknown]); ratio == 0 || ratio > .25 {
 		t.Errorf("with the breaker %d unknown, without %d; want an eighth or so", open.States[stateUnknown], shut.States[stateUnknown])
 	}
@@ -73,14 +73,14 @@ func TestSlowDependencyHasTheReportsTables(t *testing.T) {
 	// Experiment 4: only the sliding window keeps the limit in every second.
 	const limit = 2 * limitOfNode
 	for gateway, keeps := range map[string]bool{gatewayFixed: false, gatewayToken: false, gatewaySliding: true} {
-		use := truth.GatewayUse(gateway)
+		use := truth.GatewayUse(gateway, limits)
 		if (use.MostPerSecond <= limit) != keeps || use.RefusedButReceived != 0 || use.Reasons["RATE_LIMITED"] == 0 {
 			t.Errorf("%s: %+v against a limit of %d; keeps it: %v", gateway, use, limit, keeps)
 		}
 		t.Log(gateway, use.MostPerSecond, use.Received)
 	}
 	t.Logf("open %+v shut %+v", open, shut)
-	t.Logf("naked %+v bulkhead %+v", truth.GatewayUse(gatewayNaked), truth.GatewayUse(gatewayBulkhead))
+	t.Logf("naked %+v bulkhead %+v", truth.GatewayUse(gatewayNaked, naked), truth.GatewayUse(gatewayBulkhead, bulkhead))
 	for _, node := range l.nodes {
 		wantLines(t, node.logPath, []string{
 			`call=\S+ to=pg-naked sent`, `to=pg-bulkhead refused by=bulkhead`, `to=pg-retry timeout`, `to=pg-breaker timeout`,

@@ -16,8 +16,7 @@ import (
 // position until they may order, and order; otherwise they order straight away.
 type shoppers struct {
 	customer, bots *customer
-	over           chan struct{} // closed when the trickle of usual shoppers is to end
-	gone           chan struct{} // closed when the last of them has ordered
+	trickle        *trickle // the usual shoppers
 
 	mu    sync.Mutex
 	trips []Trip
@@ -78,12 +77,6 @@ func (s *shoppers) direct(user string) {
 	s.remember(trip)
 }
 
-// goHome ends the trickle and waits until its last shopper has ordered.
-func (s *shoppers) goHome() {
-	close(s.over)
-	<-s.gone
-}
-
 // bot knocks at the queue once.
 func (s *shoppers) bot(n int) {
 	s.bots.ask(fmt.Sprintf("bot-%06d", n), http.MethodPost, fmt.Sprintf("/v1/queue/enter?user=bot-%06d", n), "")
@@ -98,17 +91,9 @@ func (s *shoppers) remember(trip Trip) {
 // usual is the trickle of an ordinary day, all of it through the queue, until ctx
 // ends or the trickle is stopped.
 func (s *shoppers) usual(ctx context.Context) {
-	defer close(s.gone)
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	go func() {
-		select {
-		case <-s.over:
-			stop()
-		case <-ctx.Done():
-		}
-	}()
-	pace(ctx, 100*time.Millisecond, func(n int) { s.queue(fmt.Sprintf("day-%06d", n)) })
+	s.trickle.run(ctx, func(ctx context.Context) {
+		pace(ctx, 100*time.Millisecond, func(n int) { s.queue(fmt.Sprintf("day-%06d", n)) })
+	})
 }
 
 // burst sends many shoppers within a moment and waits for them.
