@@ -70,8 +70,8 @@ func New(cfg Config, sink Sink) (*Reader, error) {
 }
 
 // Collect reads the whole file and stores the steps of [from, to) and, so that
-// journeys at the edges can be followed, every other step of theirs, with a run over
-// that span. Lines that are not understood are stored as failed runs over the time
+// journeys at the edges can be followed, every other step of theirs and of those just
+// outside, which another witness may have seen inside, with a run over that span. Lines that are not understood are stored as failed runs over the time
 // that they leave open; they are no error of Collect.
 func (r *Reader) Collect(ctx context.Context, from, to time.Time) error {
 	return r.feed.Collect(ctx, from, to, r.batch(from, to))
@@ -101,7 +101,7 @@ func (r *Reader) batch(from, to time.Time) ndjson.Batch {
 			if step.Journey != r.cfg.Journey {
 				return step.At, nil
 			}
-			if !step.At.Before(from) && step.At.Before(to) {
+			if !step.At.Before(from.Add(-analysis.EdgeReach)) && step.At.Before(to.Add(analysis.EdgeReach)) {
 				inSpan[step.Key] = true
 			}
 			steps = append(steps, step)

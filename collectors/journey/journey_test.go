@@ -63,16 +63,18 @@ func keys(steps []analysis.JourneyStep) []string {
 	return all
 }
 
-// A span takes whole journeys: the second attempt at o-1's ack came after it.
+// A span takes whole journeys: the second attempt at o-1's ack came after it. It takes
+// those at its edges too: the answer of o-3 came a moment after it.
 func TestCollect(t *testing.T) {
-	r, m, _ := reader(t, lines)
+	const edge = `{"journey":"order","key":"o-3","step":"create","at":"2026-10-14T08:53:00.001Z","outcome":"ok"}` + "\n"
+	r, m, _ := reader(t, lines+edge)
 	if err := r.Collect(t.Context(), zero, zero.Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := keys(m.steps), []string{"o-1 create ok api-1", "o-1 ack lb_5xx ", "o-1 ack ok "}; !slices.Equal(got, want) {
+	if got, want := keys(m.steps), []string{"o-1 create ok api-1", "o-1 ack lb_5xx ", "o-1 ack ok ", "o-3 create ok "}; !slices.Equal(got, want) {
 		t.Errorf("steps %q, want %q", got, want)
 	}
-	if len(m.runs) != 1 || m.runs[0].Code != "" || m.runs[0].Rows != 3 || !m.runs[0].From.Equal(zero) {
+	if len(m.runs) != 1 || m.runs[0].Code != "" || m.runs[0].Rows != 4 || !m.runs[0].From.Equal(zero) {
 		t.Errorf("runs %+v", m.runs)
 	}
 }
