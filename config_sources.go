@@ -107,6 +107,9 @@ func (c *checker) probes(path string, files []probeFile, s *serviceConfig, sourc
 		at := fmt.Sprintf("%s[%d]", path, i)
 		file := &files[i]
 		c.name(at+".name", file.Name, "source", sources)
+		if analysis.Vantage(file.Name) != "" {
+			c.wrong(at+".name", "%q has an @; allowed: a name without, since what stands behind it is the place that gapless probe was started at", file.Name)
+		}
 		before := len(c.problems)
 		class := analysis.Class(c.oneOf(at+".class", file.Class, "probe", classes[1:3], nil))
 		connection := c.oneOf(at+".connection", file.Connection, "new", []string{"new", "keep"}, nil)

@@ -13,7 +13,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"gapless/analysis"
-	"gapless/collectors/probe"
 	"gapless/collectors/targethealth"
 	"gapless/lab"
 )
@@ -232,7 +231,7 @@ func exportProbe(e *json.Encoder, name string, requests []analysis.ProbeRequest)
 		if request.Probe != name {
 			continue
 		}
-		if err := e.Encode(probe.RecordOf(request)); err != nil {
+		if err := e.Encode(analysis.ProbeRecordOf(request)); err != nil {
 			return err
 		}
 	}

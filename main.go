@@ -33,6 +33,7 @@ type commandLine struct {
 	Bundle  bundleCommand  `cmd:"" help:"Seal a deploy's raw evidence and its report in one zip."`
 	Verify  verifyCommand  `cmd:"" help:"Recompute a bundle's report from its raw records and compare."`
 	Rules   rulesCommand   `cmd:"" help:"Try log rules on files."`
+	Probe   probeCommand   `cmd:"" help:"Run a service's probes from this place too, and send what they saw to a server."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	ShowVersion kong.VersionFlag `name:"version" help:"Print the version and end."`

@@ -414,7 +414,7 @@ func (b *bench) conditions() []Condition {
 			add("new-connections-only", map[string]any{"probe": probe.Name})
 		}
 	}
-	if probes != nil {
+	if probes != nil && !slices.ContainsFunc(b.obs.Service.Probes, func(p Probe) bool { return p.Class == ClassProbe && len(b.vantages(p.Name)) > 0 }) {
 		add("one-vantage-point", nil)
 	}
 	add("single-run", nil)

@@ -6,16 +6,26 @@ import (
 	"time"
 )
 
+// prober names the clock of whoever sent a request: the console's own, or that of
+// another place.
+func prober(source string) string {
+	if vantage := Vantage(source); vantage != "" {
+		return "prober" + vantageSign + vantage
+	}
+	return "prober"
+}
+
 // clocks bounds the offset of every application's and access log's clock against
-// the prober's: the server's moment of a request lies between send and receive, so
+// each prober's: the server's moment of a request lies between send and receive, so
 // (its clock − the prober's) lies in [at − done, at − sent], where a log that cuts its
 // times to milliseconds says of "at" only that it lies within one. The bounds of all
 // matched requests are intersected per minute; the report gives the intersection of
 // the whole window, or, where that is empty because clocks drifted, their hull.
 func (b *bench) clocks() []ClockOffset {
+	type pair struct{ prober, source string }
 	type minute struct {
-		source string
-		at     int64
+		pair
+		at int64
 	}
 	sent := map[probeID]*ProbeRequest{}
 	for i := range b.obs.Probes {
@@ -26,7 +36,7 @@ func (b *bench) clocks() []ClockOffset {
 	}
 	perMinute := map[minute]Interval{}
 	narrow := func(source string, p *ProbeRequest, low, high float64) {
-		m := minute{source, p.Sent.Unix() / 60}
+		m := minute{pair{prober(p.Source), source}, p.Sent.Unix() / 60}
 		bound, ok := perMinute[m]
 		if !ok {
 			perMinute[m] = Interval{low, high}
@@ -55,28 +65,30 @@ func (b *bench) clocks() []ClockOffset {
 	for m := range perMinute {
 		minutes = append(minutes, m)
 	}
-	slices.SortFunc(minutes, func(x, y minute) int { return cmp.Or(compareStrings(x.source, y.source), cmp.Compare(x.at, y.at)) })
+	slices.SortFunc(minutes, func(x, y minute) int {
+		return cmp.Or(compareStrings(x.prober, y.prober), compareStrings(x.source, y.source), cmp.Compare(x.at, y.at))
+	})
 	var offsets []ClockOffset
-	hull := map[string]Interval{}
+	hull := map[pair]Interval{}
 	for _, m := range minutes {
 		bound := perMinute[m]
 		if bound.From > bound.To {
 			b.skewed[m.source] = true
 			bound = Interval{bound.To, bound.From}
 		}
-		if n := len(offsets); n > 0 && offsets[n-1].B == m.source {
+		if n := len(offsets); n > 0 && offsets[n-1].A == m.prober && offsets[n-1].B == m.source {
 			o := &offsets[n-1].Offset
 			*o = Interval{max(o.From, bound.From), min(o.To, bound.To)}
-			h := hull[m.source]
-			hull[m.source] = Interval{min(h.From, bound.From), max(h.To, bound.To)}
+			h := hull[m.pair]
+			hull[m.pair] = Interval{min(h.From, bound.From), max(h.To, bound.To)}
 			continue
 		}
-		offsets = append(offsets, ClockOffset{A: "prober", B: m.source, Offset: bound})
-		hull[m.source] = bound
+		offsets = append(offsets, ClockOffset{A: m.prober, B: m.source, Offset: bound})
+		hull[m.pair] = bound
 	}
 	for i := range offsets {
 		if o := &offsets[i]; o.Offset.From > o.Offset.To {
-			o.Offset = hull[o.B]
+			o.Offset = hull[pair{o.A, o.B}]
 		}
 	}
 	return offsets

@@ -57,7 +57,10 @@ func (b *bench) cover() {
 		add(log.Name, Coverage{Blind: b.blindByRuns(log.Name), Lines: b.appLines(log.Name)})
 	}
 	for _, probe := range s.Probes {
-		c := b.coverPolls(probe.Name, probe.Every, b.sendTimes(probe.Name))
+		for _, source := range b.vantages(probe.Name) {
+			add(source, b.coverPolls(source, probe.Every, b.sendTimes(probe.Name, Vantage(source))))
+		}
+		c := b.coverPolls(probe.Name, probe.Every, b.sendTimes(probe.Name, ""))
 		for _, refused := range b.refusedRecords(probe.Name) {
 			within := func(gap Blind) bool { return !refused.From.Before(gap.From.Time) && !refused.To.After(gap.To.Time) }
 			if !slices.ContainsFunc(c.Blind, within) {
@@ -310,11 +313,23 @@ func (b *bench) pollTimes(source string) []time.Time {
 	return slices.CompactFunc(at, time.Time.Equal)
 }
 
-// sendTimes are the moments at which a probe sent.
-func (b *bench) sendTimes(probe string) []time.Time {
+// vantages are the sources of a probe's requests from other places than the console.
+func (b *bench) vantages(probe string) []string {
+	sources := map[string]bool{}
+	for i := range b.obs.Probes {
+		if p := &b.obs.Probes[i]; p.Probe == probe && Vantage(p.Source) != "" {
+			sources[p.Source] = true
+		}
+	}
+	return sortedKeys(sources)
+}
+
+// sendTimes are the moments at which a probe sent from a place; the console's own
+// place has no name.
+func (b *bench) sendTimes(probe, vantage string) []time.Time {
 	var at []time.Time
 	for i := range b.obs.Probes {
-		if b.obs.Probes[i].Probe == probe {
+		if p := &b.obs.Probes[i]; p.Probe == probe && Vantage(p.Source) == vantage {
 			at = append(at, b.obs.Probes[i].Sent)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 
 // What slowed a probe request down.
 const (
+	stallProber       = "prober" // or the network next to it
+	stallNetwork      = "network"
 	stallBalancer     = "load_balancer"
 	stallServer       = "server"
 	stallUndetermined = "undetermined"
@@ -18,9 +20,12 @@ const (
 //   - server: the access log shows that the load balancer waited at least half of it
 //     for a target that answered, or to which it had connected;
 //   - load_balancer: the log shows the request that long, but not the target;
-//   - undetermined: the load balancer was quick with it (it lies between prober and
-//     balancer), or no log has it. A second vantage point would tell the prober from
-//     the network; with one, nothing does.
+//   - prober: the load balancer was quick with it, and so were all requests that were
+//     sent from another place meanwhile: it lies with the prober or next to it;
+//   - network: the load balancer was quick with it, and a request from another place
+//     was slow as well: it lies between, further from the prober;
+//   - undetermined: the load balancer was quick with it and nobody else probed just
+//     then, or no log has it.
 func probeStall(b *bench) ([]Finding, string) {
 	var found []Finding
 	compared := false
@@ -84,14 +89,48 @@ func (b *bench) stallLimit(probe string) (limit, usual time.Duration, ok bool) {
 func (b *bench) stallCause(p *ProbeRequest, took time.Duration) (cause string, balancer time.Duration) {
 	r := b.logged[probeID{p.Run, p.Seq}]
 	switch {
+	case r == nil && b.inLog(p): // and not among the slow rows, which are kept one by one
+		return b.stallElsewhere(p, took), 0
 	case r == nil || r.Start.IsZero():
 		return stallUndetermined, 0
 	case 2*r.Duration < took:
-		return stallUndetermined, r.Duration
+		return b.stallElsewhere(p, took), r.Duration
 	case r.TargetStatus > 0 || r.Connected:
 		return stallServer, r.Duration
 	}
 	return stallBalancer, r.Duration
+}
+
+// inLog reports whether a log that counts has the row of a probe request.
+func (b *bench) inLog(p *ProbeRequest) bool {
+	return slices.ContainsFunc(b.obs.Known, func(k KnownRequests) bool {
+		_, found := slices.BinarySearch(k.Seqs, uint32(p.Seq))
+		return found && k.Run == p.Run && b.counting[k.Source]
+	})
+}
+
+// stallElsewhere tells a slow way to the load balancer by what went another way at the
+// time.
+func (b *bench) stallElsewhere(p *ProbeRequest, took time.Duration) string {
+	quick, slow := 0, 0
+	for i := range b.obs.Probes {
+		o := &b.obs.Probes[i]
+		if Vantage(o.Source) == Vantage(p.Source) || !o.Sent.Before(p.Done) || !o.Done.After(p.Sent) {
+			continue
+		}
+		if 2*o.Done.Sub(o.Sent) >= took {
+			slow++
+		} else {
+			quick++
+		}
+	}
+	switch {
+	case slow > 0:
+		return stallNetwork
+	case quick > 0:
+		return stallProber
+	}
+	return stallUndetermined
 }
 
 // slowAlongside counts requests of the other probes that were as slow meanwhile.

@@ -136,6 +136,7 @@ func (s *Server) routes() {
 	e.GET("/api/v1/deploys/:id/bundle", s.apiBundle)
 	e.GET("/api/v1/claims", s.apiClaims)
 	e.POST("/api/v1/claims", s.apiAddClaim)
+	e.POST("/api/v1/services/:service/probes", s.apiProbes)
 	e.GET("/openapi.json", s.openAPI)
 
 	e.GET("/metrics", echo.WrapHandler(s.metrics.handler()))

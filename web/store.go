@@ -23,6 +23,7 @@ type Store interface {
 	DeployList(ctx context.Context, service string, limit int) (store.DeployList, error)
 	Overview(ctx context.Context, limit int) ([]store.ServiceOverview, error)
 	Collectors(ctx context.Context) ([]store.CollectorStatus, error)
+	AddProbes(ctx context.Context, service string, run analysis.Run, requests []analysis.ProbeRequest) error
 	AddClaim(ctx context.Context, c analysis.TypedClaim) (id string, stored bool, err error)
 	Claims(ctx context.Context, service string, limit int) (store.Register, error)
 	Objects(ctx context.Context, service, source string, skip, limit int) (store.SourceObjects, error)

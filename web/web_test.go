@@ -90,6 +90,12 @@ func TestRequests(t *testing.T) {
 		{method: "POST", path: "/api/v1/deploys/d1/steps", body: `[]`, status: 400, contentType: problem},
 		{method: "POST", path: "/api/v1/deploys/none/steps", body: `{"kind":"drain.marked","at":"2026-10-14T06:00:01Z"}`, status: 404, contentType: problem},
 		{method: "POST", path: "/api/v1/deploys/d1/steps", body: `{"deploy":"other","kind":"drain.marked","at":"2026-10-14T06:00:01Z"}`, status: 400, contentType: problem},
+		{method: "POST", path: "/api/v1/services/nobody/probes", body: `{"probe":"store","vantage":"office","from":"2026-10-14T06:00:00Z","to":"2026-10-14T06:00:01Z","requests":[]}`, status: 404, contentType: problem, has: "known are: orders."},
+		{method: "POST", path: "/api/v1/services/orders/probes", body: `{"probe":"shop","vantage":"office","from":"2026-10-14T06:00:00Z","to":"2026-10-14T06:00:01Z","requests":[]}`, status: 404, contentType: problem, has: "it has: store."},
+		{method: "POST", path: "/api/v1/services/orders/probes", body: `{"probe":"store","vantage":"a@b","from":"2026-10-14T06:00:00Z","to":"2026-10-14T06:00:01Z","requests":[]}`, status: 400, contentType: problem, has: "has an @"},
+		{method: "POST", path: "/api/v1/services/orders/probes", body: `{"probe":"store","vantage":"office","from":"2026-10-14T06:00:02Z","to":"2026-10-14T06:00:01Z","requests":[]}`, status: 400, contentType: problem, has: "no stretch of time"},
+		{method: "POST", path: "/api/v1/services/orders/probes", body: `{"probe":"store","vantage":"office","from":"2026-10-14T06:00:00Z","to":"2026-10-14T06:00:01Z","requests":[{"id":"r-1","sent":"2026-10-14T06:00:00Z","outcome":"fine"}]}`, status: 400, contentType: problem, has: "Request 1: outcome"},
+		{method: "POST", path: "/api/v1/services/orders/probes", body: `{"probe":"store","vantage":"office","from":"2026-10-14T06:00:00Z","to":"2026-10-14T06:00:01Z","requests":[{"id":"r-1","sent":"2026-10-14T06:00:00Z","status":200,"outcome":"ok"}]}`, status: 204},
 		{method: "POST", path: "/retrospectives", body: "service=orders&from=2026-10-14T06:00&to=2026-10-14T05:00", header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, status: 422, contentType: html, has: "must end after it begins"},
 		{method: "POST", path: "/retrospectives", body: "service=%3Cscript%3E&from=2026-10-14T05:00&to=2026-10-14T06:00", header: map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, status: 422, contentType: html, hasNot: "<script>alert"},
 	} {
@@ -451,7 +457,7 @@ func TestOpenAPIFitsTheRoutes(t *testing.T) {
 		if !strings.HasPrefix(route.Path, "/api/") && route.Path != "/openapi.json" || route.Method == http.MethodHead {
 			continue
 		}
-		call := route.Method + " " + strings.ReplaceAll(route.Path, ":id", "{id}")
+		call := route.Method + " " + strings.NewReplacer(":id", "{id}", ":service", "{service}").Replace(route.Path)
 		if !described[call] {
 			t.Errorf("%s is not described", call)
 		}
@@ -516,7 +522,7 @@ func newServer(t *testing.T, cfg Config) *testServer {
 	}
 	db.Now = func() time.Time { return began.Add(time.Minute) }
 	service := analysis.Service{Name: "orders", Window: analysis.WindowSettings{Baseline: time.Minute, Tail: time.Minute, Settle: time.Minute, Max: time.Hour},
-		Targets: []analysis.TargetName{{Name: "api-1", Address: "10.0.0.1:80"}}}
+		Targets: []analysis.TargetName{{Name: "api-1", Address: "10.0.0.1:80"}}, Probes: []analysis.Probe{{Name: "store", Class: analysis.ClassProbe, Every: time.Second}}}
 	if err := db.PutService(t.Context(), service); err != nil {
 		t.Fatal(err)
 	}

@@ -118,7 +118,7 @@ func (f *File) decode(line []byte, last time.Time) (scrape, error) {
 	switch {
 	case at.IsZero():
 		return scrape{}, errors.New("at is missing")
-	case at.Year() < 2000 || at.Year() >= 2100:
+	case !analysis.Plausible(at):
 		return scrape{}, fmt.Errorf("at is in the year %d", at.Year())
 	case len(record.Values) == 0 && record.Code == "":
 		return scrape{}, &ndjson.DatedError{At: at, Err: errors.New("neither values nor a code of what failed")}

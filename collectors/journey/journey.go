@@ -123,7 +123,7 @@ func (r *Reader) decode(line []byte) (analysis.JourneyStep, error) {
 		return analysis.JourneyStep{}, err
 	}
 	if err := r.check(&record); err != nil {
-		if plausible(record.At.Time) {
+		if analysis.Plausible(record.At.Time) {
 			err = &ndjson.DatedError{At: record.At.Time, Err: err}
 		}
 		return analysis.JourneyStep{}, err
@@ -139,9 +139,6 @@ func (r *Reader) decode(line []byte) (analysis.JourneyStep, error) {
 	}
 	return step, nil
 }
-
-// plausible reports whether a time may be that of a step that was really made.
-func plausible(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2100 }
 
 func (r *Reader) check(record *Record) error {
 	target := ""
@@ -160,7 +157,7 @@ func (r *Reader) check(record *Record) error {
 		return fmt.Errorf("a field is longer than %d bytes", longest)
 	case record.At.IsZero():
 		return errors.New("at is missing")
-	case !plausible(record.At.Time):
+	case !analysis.Plausible(record.At.Time):
 		return fmt.Errorf("at is in the year %d", record.At.Year())
 	case !slices.Contains(analysis.Outcomes, record.Outcome):
 		return fmt.Errorf("outcome %q is not known", record.Outcome)

@@ -31,7 +31,8 @@ const Kind = "probe"
 // Config describes one probe.
 type Config struct {
 	Service string
-	Source  string         // the probe's name in the configuration
+	Source  string         // the probe's name in the configuration, with the place where it is not the console's
+	Probe   string         // the probe's name in the configuration; empty is Source
 	Class   analysis.Class // probe or health; empty is probe
 	URL     string
 	Method  string // empty is GET
@@ -68,6 +69,9 @@ type Config struct {
 }
 
 func (cfg *Config) setDefaults() error {
+	if cfg.Probe == "" {
+		cfg.Probe = cfg.Source
+	}
 	if cfg.Class == "" {
 		cfg.Class = analysis.ClassProbe
 	}

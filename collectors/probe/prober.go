@@ -143,7 +143,7 @@ func (p *Prober) admit(seq int, at time.Time, gap bool) bool {
 
 func (p *Prober) blank(seq int, at time.Time, outcome analysis.Outcome, why string) analysis.ProbeRequest {
 	return analysis.ProbeRequest{
-		Source: p.cfg.Source, Probe: p.cfg.Source, Class: p.cfg.Class, Run: p.run, Seq: seq,
+		Source: p.cfg.Source, Probe: p.cfg.Probe, Class: p.cfg.Class, Run: p.run, Seq: seq,
 		Sent: at, Done: at, Outcome: outcome, Error: why,
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"hash/maphash"
 	"log/slog"
-	"slices"
 	"time"
 
 	"gapless/analysis"
@@ -15,35 +14,6 @@ import (
 
 // KindFile is the kind of the runs that a reader of record files stores.
 const KindFile = "file"
-
-// Record is one line of a file of probe records.
-type Record struct {
-	ID      string           `json:"id"`
-	Sent    analysis.Time    `json:"sent"`
-	Done    analysis.Time    `json:"done"`   // null: when it was sent
-	Status  *int             `json:"status"` // null where none came
-	Outcome analysis.Outcome `json:"outcome"`
-	Target  *string          `json:"target"`
-	Error   *string          `json:"error"`
-}
-
-// RecordOf is a request as a line of a file.
-func RecordOf(r analysis.ProbeRequest) Record {
-	record := Record{
-		ID:   fmt.Sprintf("%s-%06d", r.Run, r.Seq),
-		Sent: analysis.Time{Time: r.Sent}, Done: analysis.Time{Time: r.Done}, Outcome: r.Outcome,
-	}
-	if r.Status != 0 {
-		record.Status = &r.Status
-	}
-	if r.Target != "" {
-		record.Target = &r.Target
-	}
-	if r.Error != "" {
-		record.Error = &r.Error
-	}
-	return record
-}
 
 // FileConfig describes a file of probe records.
 type FileConfig struct {
@@ -157,76 +127,15 @@ func (f *File) batch(from, to time.Time, told told) ndjson.Batch {
 }
 
 func (f *File) decode(line []byte) (analysis.ProbeRequest, error) {
-	var record Record
+	var record analysis.ProbeRecord
 	if err := json.Unmarshal(line, &record); err != nil {
 		return analysis.ProbeRequest{}, err
 	}
-	if err := f.check(&record); err != nil {
-		if plausible(record.Sent.Time) {
+	if err := record.Validate(); err != nil {
+		if analysis.Plausible(record.Sent.Time) {
 			err = &ndjson.DatedError{At: record.Sent.Time, Err: err}
 		}
 		return analysis.ProbeRequest{}, err
 	}
-	return f.request(&record), nil
-}
-
-// plausible reports whether a time may be that of a request that was really sent.
-func plausible(t time.Time) bool { return t.Year() >= 2000 && t.Year() < 2100 }
-
-// check says what is wrong with a record, or in it contradicts the rest.
-func (f *File) check(record *Record) error {
-	run, _, ok := analysis.ProbeID(record.ID)
-	status, isOK := 0, record.Outcome == analysis.OutcomeOK
-	if record.Status != nil {
-		status = *record.Status
-	}
-	switch {
-	case !ok || len(run) > 100:
-		return fmt.Errorf("id %q is not <run>-<number>", clip(record.ID, 100))
-	case record.Sent.IsZero():
-		return fmt.Errorf("sent is missing")
-	case !plausible(record.Sent.Time):
-		return fmt.Errorf("sent is in the year %d", record.Sent.Year())
-	case !slices.Contains(analysis.Outcomes, record.Outcome):
-		return fmt.Errorf("outcome %q is not known", clip(string(record.Outcome), 100))
-	case !record.Done.IsZero() && record.Done.Before(record.Sent.Time):
-		return fmt.Errorf("done is before sent")
-	case !record.Done.IsZero() && !plausible(record.Done.Time):
-		return fmt.Errorf("done is in the year %d", record.Done.Year())
-	case status < 0 || status > 999:
-		return fmt.Errorf("status %d is not between 0 and 999", status)
-	case isOK && status == 0:
-		return fmt.Errorf("outcome ok without a status")
-	case isOK && status >= 400:
-		return fmt.Errorf("outcome ok with status %d", status)
-	case isOK && record.Error != nil && *record.Error != "":
-		return fmt.Errorf("outcome ok with an error")
-	}
-	return nil
-}
-
-// request is a record that was checked.
-func (f *File) request(record *Record) analysis.ProbeRequest {
-	run, seq, _ := analysis.ProbeID(record.ID)
-	r := analysis.ProbeRequest{
-		Source: f.cfg.Source, Probe: f.cfg.Probe, Class: f.cfg.Class, Run: run, Seq: seq,
-		Sent: record.Sent.UTC(), Done: record.Done.UTC(), Outcome: record.Outcome,
-		OutOfService: record.Outcome == analysis.OutcomeDrain503,
-	}
-	if r.Done.IsZero() {
-		r.Done = r.Sent
-	}
-	if record.Status != nil {
-		r.Status = *record.Status
-	}
-	if record.Target != nil {
-		r.Target = clip(*record.Target, 200)
-		if f.cfg.Names != nil {
-			r.Target = f.cfg.Names.Target(r.Target)
-		}
-	}
-	if record.Error != nil {
-		r.Error = clip(*record.Error, 300)
-	}
-	return r
+	return record.Request(f.cfg.Source, f.cfg.Probe, f.cfg.Class, f.cfg.Names), nil
 }

@@ -23,7 +23,7 @@ func TestRecords(t *testing.T) {
 	var text strings.Builder
 	for i := range requests {
 		requests[i].Source, requests[i].Probe, requests[i].Class = "file", "store", analysis.ClassHealth
-		b, err := json.Marshal(RecordOf(requests[i]))
+		b, err := json.Marshal(analysis.ProbeRecordOf(requests[i]))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,66 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"gapless/analysis"
+)
+
+// maxProbes bounds the requests of one call.
+const maxProbes = 1000
+
+// probeKind is the kind of the runs of probers elsewhere, as of the console's own.
+const probeKind = "probe"
+
+// apiProbes stores what a prober at another place saw of one of a service's probes.
+// Told again, a request is stored once.
+func (s *Server) apiProbes(c echo.Context) error {
+	ctx := c.Request().Context()
+	var told analysis.ProbeReport
+	if err := decodeBody(c, &told, "a stretch of probe requests"); err != nil {
+		return err
+	}
+	name := param(c, "service")
+	if err := s.knownService(c, name); err != nil {
+		return err
+	}
+	service, err := s.cfg.Store.Service(ctx, name)
+	if err != nil {
+		return err
+	}
+	if err := told.Validate(); err != nil {
+		return badRequest(upper(err.Error()) + ".")
+	}
+	if len(told.Requests) > maxProbes {
+		return badRequest(fmt.Sprintf("A call carries at most %d requests, this one %d.", maxProbes, len(told.Requests)))
+	}
+	i := slices.IndexFunc(service.Probes, func(p analysis.Probe) bool { return p.Name == told.Probe })
+	if i < 0 {
+		known := make([]string, len(service.Probes))
+		for i := range service.Probes {
+			known[i] = service.Probes[i].Name
+		}
+		return notFound(fmt.Sprintf("Service %s has no probe %q; it has: %s.", name, told.Probe, strings.Join(known, ", ")))
+	}
+	names, err := analysis.NewClassifier(service)
+	if err != nil {
+		return fmt.Errorf("read the rules of service %s: %w", name, err)
+	}
+	run := analysis.Run{
+		Source: analysis.VantageSource(told.Probe, told.Vantage), Kind: probeKind, From: told.From.UTC(), To: told.To.UTC(), At: told.To.UTC(),
+		Rows: len(told.Requests), Code: told.Code, Error: told.Error,
+	}
+	requests := make([]analysis.ProbeRequest, len(told.Requests))
+	for n := range told.Requests {
+		requests[n] = told.Requests[n].Request(run.Source, told.Probe, service.Probes[i].Class, names)
+	}
+	if err := s.cfg.Store.AddProbes(ctx, name, run, requests); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusNoContent)
+}
