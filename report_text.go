@@ -36,6 +36,9 @@ func (s *sheet) writeReport(r *analysis.Report) {
 	s.totals(r)
 	s.phases(r)
 	s.targets(r)
+	s.journeys(r)
+	s.dependencies(r)
+	s.gauges(r)
 	s.coverage(r)
 }
 

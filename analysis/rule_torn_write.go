@@ -66,7 +66,7 @@ func tornWrite(b *bench) ([]Finding, string) {
 			Evidence: signalEvidence(begun...),
 		}
 		if len(received) > 0 {
-			f.Evidence = append(f.Evidence, Evidence{Kind: "handled", Source: received[0].Source, From: Time{received[0].At}, To: Time{received[len(received)-1].At}, Count: len(received)})
+			f.Evidence = append(f.Evidence, Evidence{Kind: "requests", Source: received[0].Source, From: Time{received[0].At}, To: Time{received[len(received)-1].At}, Count: len(received)})
 		}
 		found = append(found, f)
 	}

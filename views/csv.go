@@ -14,10 +14,11 @@ import (
 // Tables that can be had as CSV files, by the name in their address.
 var csvTables = map[string]func(*analysis.Report) [][]string{
 	"phases": phaseRecords, "targets": targetRecords, "failures": failureRecords,
+	"journeys": journeyRecords, "dependencies": dependencyRecords, "breakers": breakerRecords, "gauges": gaugeRecords,
 }
 
 // CSVTables lists their names.
-var CSVTables = []string{"phases", "targets", "failures"}
+var CSVTables = []string{"phases", "targets", "failures", "journeys", "dependencies", "breakers", "gauges"}
 
 // CSV is one table of a report as RFC 4180 wants it: a header, commas, lines that end
 // in CR LF. Names are those of the JSON report, times are RFC 3339 in UTC, numbers are

@@ -39,6 +39,11 @@ type DeployPage struct {
 	Windows      Table
 	Failures     Table
 	Causes       string
+	Journeys     Table
+	Reconciled   Table // empty unless two sources tell a journey
+	Dependencies Table
+	Breakers     Table
+	Gauges       Table
 	Attribution  Table
 	Detection    Table
 	Completeness Table
@@ -48,9 +53,14 @@ type DeployPage struct {
 	Baseline     Table
 	Controls     Table
 	Provenance   []Fact
+	Measured     Measured
 	Provisional  bool  // counts may still grow
 	Revisions    Table // empty unless late evidence made more than one
 }
+
+// Measured says which parts of the page something tells of at all: the others are left
+// out.
+type Measured struct{ Journeys, Dependencies, Gauges bool }
 
 // VerdictPanel is the answer.
 type VerdictPanel struct {
@@ -132,6 +142,9 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	page.linkPhases(r)
 	page.Targets, page.Windows = targetTable(r), windowTable(r, zone)
 	page.Failures, page.Causes = failureTable(r, zone), causesOf(r)
+	page.Journeys, page.Reconciled, page.Gauges = journeyTable(r), reconciledTable(r), gaugeTable(r, zone)
+	page.Dependencies, page.Breakers = dependencyTable(r, zone), breakerTable(r, zone)
+	page.Measured = Measured{Journeys: r.Journeys != nil, Dependencies: r.Dependencies != nil || r.Breakers != nil, Gauges: r.Gauges != nil}
 	page.Attribution, page.Detection = attributionTable(r), detectionTable(r)
 	page.Completeness, page.Coverage = completenessTable(r), coverageTable(r, zone)
 	page.Claims, page.Steps = claimTable(r, zone), stepTable(r, zone)
@@ -539,7 +552,7 @@ func ruleGroups(r *analysis.Report) (string, []RuleGroup) {
 		if group < 0 {
 			continue
 		}
-		if rule.Why == "not_built" || rule.Why == "needs_application_signals" {
+		if rule.Why == "not_built" {
 			group = 3
 		}
 		view := RuleView{Code: rule.Code}

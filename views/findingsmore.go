@@ -68,6 +68,9 @@ func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 	if sentence, remedy, ok := witnessFindingWords(code, target, v); ok {
 		return sentence, remedy
 	}
+	if sentence, remedy, ok := signalFindingWords(code, target, v); ok {
+		return sentence, remedy
+	}
 	return unknownWords("finding", code, v), ""
 }
 

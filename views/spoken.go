@@ -27,3 +27,6 @@ func WindowWords(state analysis.WindowState) string { return word(windowWords, s
 
 // EjectedWords answers whether a target was out of rotation before it stopped.
 func EjectedWords(ejected string) string { return word(ejectedWords, ejected) }
+
+// ResultWords says how a call to a dependency ended, or what refused it.
+func ResultWords(result string) string { return word(resultWords, result) }

@@ -25,6 +25,7 @@ type Timeline struct {
 	Targets             []TargetLanes
 	MoreTargets         string // says that some targets are not drawn
 	Events              []EventLane
+	Breakers            []BreakerLane
 	Blind               []BlindLane
 	Bands               []Bar // blind spots again, faint, over the whole plot
 	Rate                RateChart
@@ -86,6 +87,14 @@ type EventLane struct {
 
 // EventMark stands for what happened in one column; Path draws it.
 type EventMark struct{ Path, Title string }
+
+// BreakerLane is a row of the times in which one target's circuit breaker was not
+// closed.
+type BreakerLane struct {
+	Label, Target string
+	Y, TextY      int
+	Bars          []Bar
+}
 
 // BlindLane is a row of one source's blind spots.
 type BlindLane struct {
@@ -221,6 +230,7 @@ func newTimeline(obs *analysis.Observations, r *analysis.Report, zone *time.Loca
 	y := 54
 	t.targets(s, obs, r, &y)
 	t.events(s, obs, r, &y)
+	t.breakers(s, r, &y)
 	t.blind(s, r, &y)
 	t.rate(s, obs, r, &y)
 	t.Bottom = y

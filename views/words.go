@@ -76,7 +76,7 @@ var requiredWords = map[string]string{
 
 var blindWords = map[string]string{
 	"query_failed": "query failed", "gap": "nothing polled or sent", "no_data": "no data", "partial_object": "log object cut short",
-	"horizon": "late lines awaited", "stalled": "stalled",
+	"horizon": "late lines awaited", "stalled": "stalled", analysis.BlindTargetDown: "its target was stopped",
 }
 
 var whyWords = map[string]string{
@@ -89,7 +89,19 @@ var whyWords = map[string]string{
 	"no_baseline":               "needs a baseline to compare with",
 	"no_deploy":                 "needs a deploy",
 	"single_target_only":        "has one target only",
-	"needs_application_signals": "needs signals from inside the application",
+	"needs_application_signals": "needs log lines that tell of it, and a log rule that reads them",
+	"rule_never_matched":        "the log rule that would tell of it matched no line at all",
+	"no_lines":                  "needs lines in the log at that time",
+	"no_shutdown_told":          "no shutdown was told in the window",
+	"period_not_known":          "needs to know how often the jobs run",
+	"window_too_short":          "needs a window of more than two periods of the job",
+	"no_journeys":               "needs journeys in the configuration",
+	"no_journey_steps":          "no journey began in the window",
+	"journeys_undecided":        "no journey could be followed to its end",
+	"no_identifiers":            "needs identifiers of what calls were for",
+	"no_calls":                  "no call was sent in the window",
+	"limit_not_stated":          "needs the limit of a dependency in the configuration",
+	"routes_not_stated":         "needs to know which routes call a dependency",
 	"needs_versions":            "needs to know the versions",
 	"needs_cloudwatch":          "needs CloudWatch",
 	"needs_second_deploy":       "needs a second deploy close by",
