@@ -81,7 +81,7 @@ func tornWrite(target string, v values) (sentence, remedy string) {
 	if len(parts) == 0 {
 		parts = []string{"work of which no line tells the end"}
 	}
-	return "When the process of " + lowerTarget(target) + " ended, there was " + list(parts) + ".",
+	return "The process of " + lowerTarget(target) + " ended with " + list(parts) + ".",
 		"Look each of them up in the systems that it concerns: what was sent to others may have taken effect without our side knowing it. A process that is killed may also take its last lines with it."
 }
 
