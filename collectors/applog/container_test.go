@@ -91,6 +91,20 @@ func TestContainerGrows(t *testing.T) {
 	}
 }
 
+// What was read and could not be stored leaves nothing behind: the second reading
+// begins where the stored one ended, also with what it knows of the streams.
+func TestFailedStoreOfAContainer(t *testing.T) {
+	path := write(t, "c.log", criLine("25:01.0", "stdout", "F", "Graceful shutdown complete"), criLine("25:02.0", "stdout", "F", spring("06:25:02.0", "x")))
+	sink := &sink{fail: 1}
+	r := open(t, Config{Kind: KindContainer, URL: path, Lines: logrules.Config{Target: "api-1", Sets: []string{"spring-boot"}}}, sink)
+	for range 2 {
+		r.look(t.Context(), true)
+	}
+	if len(sink.signals) != 1 {
+		t.Errorf("signals %+v", sink.signals)
+	}
+}
+
 func TestMalformedContainer(t *testing.T) {
 	path := write(t, "c.log", "plain text", `{"log":"x"}`, `{"log":17,"time":"2026-10-14T06:25:01Z"}`, "2026-10-14T06:25:01Z stdnull F x", criLine("25:01.0", "stdout", "F", "rid=r1-000001 status=200"))
 	sink := &sink{}

@@ -311,6 +311,8 @@ func TestJournalEntries(t *testing.T) {
 			Fields: map[string]string{"UNIT": "ssh.service", "EXIT_CODE": "killed", "EXIT_STATUS": "9"}}, nil},
 		{Line{ID: idProcessExit, Text: []byte("orders.service: Main process exited, code=killed, status=9/KILL"), Origin: "java",
 			Fields: map[string]string{"UNIT": "orders.service", "EXIT_CODE": "killed", "EXIT_STATUS": "9"}}, nil}, // anybody can log an id
+		{Line{ID: idProcessExit, Text: []byte("orders.service: Main process exited, code=killed, status=9/KILL"),
+			Fields: map[string]string{"UNIT": "orders.service", "EXIT_CODE": "killed", "EXIT_STATUS": "9"}}, nil}, // and nobody said who did
 		{Line{ID: idUnitStopping, Text: []byte("Deteniendo Orders API..."), Origin: "systemd", Fields: map[string]string{"UNIT": "orders@2.service"}},
 			[]string{"systemd/stopping stop.requested orders@2.service"}},
 		{Line{ID: "39f53479d3a045ac8e11786248231fbf", Text: []byte("orders.service: Main process exited, code=killed, status=9/KILL"), Origin: "systemd"}, nil},
