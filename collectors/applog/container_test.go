@@ -94,9 +94,12 @@ func TestContainerGrows(t *testing.T) {
 // What was read and could not be stored leaves nothing behind: the second reading
 // begins where the stored one ended, also with what it knows of the streams.
 func TestFailedStoreOfAContainer(t *testing.T) {
-	path := write(t, "c.log", criLine("25:01.0", "stdout", "F", "Graceful shutdown complete"), criLine("25:02.0", "stdout", "F", spring("06:25:02.0", "x")))
-	sink := &sink{fail: 1}
+	path := write(t, "c.log", criLine("25:00.0", "stdout", "F", "banner"))
+	sink := &sink{}
 	r := open(t, Config{Kind: KindContainer, URL: path, Lines: logrules.Config{Target: "api-1", Sets: []string{"spring-boot"}}}, sink)
+	r.look(t.Context(), true)
+	appendTo(t, path, criLine("25:01.0", "stdout", "F", "Graceful shutdown complete")+"\n"+criLine("25:02.0", "stdout", "F", spring("06:25:02.0", "x"))+"\n")
+	sink.fail = 1
 	for range 2 {
 		r.look(t.Context(), true)
 	}

@@ -235,6 +235,8 @@ func TestObjects(t *testing.T) {
 		{`{"ts":1791959101500000000,"msg":"Graceful shutdown complete"}`, []string{"spring-boot/shutdown-complete shutdown.ended 01.5"}},
 		{`{"instant":{"epochSecond":1791959101,"nanoOfSecond":500000000},"level":"INFO","message":"Graceful shutdown complete"}`, []string{"spring-boot/shutdown-complete shutdown.ended 01.5"}},
 		{`{"timestamp":"2026-10-14 06:25:01,500","short_message":"Graceful shutdown complete"}`, []string{"spring-boot/shutdown-complete shutdown.ended 01.5"}},
+		{`{"@timestamp":"2026-10-14T06:25:01.5Z","time":"2026-10-14T09:00:00Z","msg":"x","message":"Graceful shutdown complete"}`, []string{"spring-boot/shutdown-complete shutdown.ended 01.5"}},
+		{`{"time":"2026-10-14T09:00:00Z","@timestamp":"2026-10-14T06:25:01.5Z","message":"Graceful shutdown complete","msg":"x"}`, []string{"spring-boot/shutdown-complete shutdown.ended 01.5"}},
 		{` {"time":"2026-10-14T06:25:01.5Z","msg":"Graceful shutdown complete"}`, nil}, // no time at its start, and no object
 		{`{"time":"2026-10-14T06:25:01.5Z","msg":"order=17 \"begun\""}`, []string{"work-began work.began 17 01.5"}},
 		{`{"time":"2026-10-14T06:25:01.5Z","rid":"r1-000042","status":200,"msg":"x"}`, []string{"handled r1-42 200 01.5"}},
