@@ -45,6 +45,7 @@ func TestContainer(t *testing.T) {
 		}, []string{"26:01.5 app.ready"}},
 		{"an empty line", []string{"2026-10-14T06:25:01Z stdout F", criLine("25:02.0", "stdout", "F", ready)}, []string{"25:02.0 app.ready"}},
 		{"json in json", []string{dockerLine("25:01.5", "stdout", `{"time":"2026-10-14T06:25:01.4Z","msg":"`+ready+`"}`+"\n")}, []string{"25:01.5 app.ready"}},
+		{"quoted on a line of its own", []string{criLine("25:01.5", "stdout", "F", spring("06:25:01.4", "no user x")), criLine("25:01.5", "stdout", "F", ready)}, nil},
 		{"quoted", []string{dockerLine("25:01.5", "stdout", spring("06:25:01.4", "who is "+ready)+"\n"), dockerLine("25:01.5", "stdout", ready+"\n")}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -94,7 +94,7 @@ func (c *current) parse() {
 	}
 	c.parsed = true
 	at, width, ok := c.in.time(c.text)
-	if ok {
+	if ok && !c.isJSON {
 		c.width, c.s.Timed = width, true
 	}
 	switch {
@@ -116,6 +116,9 @@ func (c *current) count() {
 	switch {
 	case !c.line.At.IsZero():
 		c.at, c.timed, c.s.Last = c.line.At, true, c.line.At
+		if !c.s.Timed {
+			c.parse() // says whether the stream's lines begin with a time
+		}
 		c.second = b.second(c.at, len(c.in.counted))
 	case c.isJSON || c.in.cfg.TimeFormat != nil:
 		c.parse()
