@@ -84,14 +84,15 @@ var tomcat = []spec{
 }
 
 // hikari: HikariPool. One exhaustion is told by up to three lines: the pool's own at
-// level DEBUG, the persistence framework's, and the exception's.
+// level DEBUG, the persistence framework's, and the exception's. A pool that is closed
+// does not say that the process ends: an application may close one of several.
 var hikari = []spec{
 	{name: "exhausted", event: analysis.EventPoolExhausted, trace: true,
 		match: `^(?:Caused by: )?(?:java\.sql\.SQLTransientConnectionException: )?(?P<name>[^\s:]+) - Connection is not available, request timed out after (?P<waited_ms>\d+)ms\.?(?: \(total=(?P<total>\d+)[^)]*\bactive=(?P<active>\d+)[^)]*\bwaiting=(?P<waiting>\d+)\))?`},
 	{name: "timeout-stats", event: analysis.EventPoolExhausted,
 		match: `^(?P<name>\S+) - Timeout failure (?:stats )?\(total=(?P<total>\d+)[^)]*\bactive=(?P<active>\d+)[^)]*\bwaiting=(?P<waiting>\d+)\)`},
-	{name: "shutdown", event: analysis.EventShutdownBegan, match: `^(?P<name>\S+) - Shutdown initiated\.\.\.`},
-	{name: "shutdown-complete", event: analysis.EventShutdownEnded, match: `^(?P<name>\S+) - Shutdown completed\.`},
+	{name: "shutdown", event: "pool.closing", match: `^(?P<name>\S+) - Shutdown initiated\.\.\.`},
+	{name: "shutdown-complete", event: "pool.closed", match: `^(?P<name>\S+) - Shutdown completed\.`},
 }
 
 // eventTime stands before the text of a Resilience4j event.

@@ -131,8 +131,8 @@ func TestSets(t *testing.T) {
 			[]string{"hikaricp/timeout-stats pool.exhausted HikariPool-1 active=40 total=40 waiting=46"}},
 		{spring("HikariPool-1 - Timeout failure stats (total=40/40, idle=0/40, active=40, waiting=46)"),
 			[]string{"hikaricp/timeout-stats pool.exhausted HikariPool-1 active=40 total=40 waiting=46"}},
-		{spring("HikariPool-1 - Shutdown initiated..."), []string{"hikaricp/shutdown shutdown.began HikariPool-1"}},
-		{spring("HikariPool-1 - Shutdown completed."), []string{"hikaricp/shutdown-complete shutdown.ended HikariPool-1"}},
+		{spring("HikariPool-1 - Shutdown initiated..."), []string{"hikaricp/shutdown pool.closing HikariPool-1"}},
+		{spring("HikariPool-1 - Shutdown completed."), []string{"hikaricp/shutdown-complete pool.closed HikariPool-1"}},
 
 		{spring("2026-10-14T15:25:00.9+09:00[Asia/Seoul]: CircuitBreaker 'stock' changed state from CLOSED to OPEN"),
 			[]string{"resilience4j/breaker-changed breaker.changed stock from=CLOSED to=OPEN"}},
