@@ -113,6 +113,9 @@ func (a *audit) observe(ctx context.Context, deployID string, span analysis.Span
 	if err := a.db.PutService(ctx, a.service.Service); err != nil {
 		return none, fmt.Errorf("store service %s: %w", a.service.Name, err)
 	}
+	if err := a.db.NoteConfig(ctx, a.service.Name, a.service.configSHA256); err != nil {
+		return none, err
+	}
 	w, err := newWatch(ctx, a.service, a.db, slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})))
 	if err != nil {
 		return none, err

@@ -71,11 +71,28 @@ func (c *bundleCommand) fromDatabase(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	defer db.Close()
-	err = bundler{db: db, judge: judge{}.judge}.write(ctx, c.Deploy, w)
+	config, err := configOf(ctx, db, c.Deploy)
+	if err != nil {
+		return err
+	}
+	err = bundler{db: db, judge: judge{configSHA256: config}.judge}.write(ctx, c.Deploy, w)
 	if errors.Is(err, store.ErrNotFound) {
 		return fmt.Errorf("there is no deploy %q in %s", c.Deploy, c.DB)
 	}
 	return err
+}
+
+// configOf is the hash of the configuration that the deploy's service was last taken
+// from: a database holds what judging needs of it, and not the file.
+func configOf(ctx context.Context, db *store.DB, deploy string) (string, error) {
+	d, err := db.Deploy(ctx, deploy)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", nil // whoever writes the bundle says so
+	}
+	if err != nil {
+		return "", err
+	}
+	return db.Config(ctx, d.Service)
 }
 
 func (c *bundleCommand) fromServer(ctx context.Context, p *program, w io.Writer) error {

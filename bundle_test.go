@@ -53,6 +53,10 @@ func TestBundleAndVerify(t *testing.T) {
 	if err := json.Unmarshal(bundleOf(t, first).Report, &bundled); err != nil {
 		t.Fatal(err)
 	}
+	made, audited := bundled["provenance"].(map[string]any), report["provenance"].(map[string]any)
+	if sha, _ := made["config_sha256"].(string); len(sha) != 64 || sha != audited["config_sha256"] {
+		t.Errorf("the bundle was made with configuration %q, the audit with %q", sha, audited["config_sha256"])
+	}
 	for _, r := range []map[string]any{bundled, report} {
 		delete(r, "provenance") // when, and from what moment's evidence
 	}

@@ -147,6 +147,9 @@ func (c *console) watch(ctx context.Context, s *serviceConfig) (*watch, error) {
 	if err := c.db.PutService(ctx, s.Service); err != nil {
 		return nil, fmt.Errorf("store service %s: %w", s.Name, err)
 	}
+	if err := c.db.NoteConfig(ctx, s.Name, s.configSHA256); err != nil {
+		return nil, err
+	}
 	c.roster.add(s)
 	w, err := newWatch(ctx, s, c.db, c.log)
 	if err != nil {

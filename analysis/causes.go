@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 )
@@ -14,7 +15,7 @@ func (b *bench) findCauses() {
 	b.findWorseRoutes()
 	quiet := map[string]bool{}
 	for _, t := range b.report.Baseline {
-		quiet[t.Kind] = t.BaselineFailures > 0 && !t.Significant
+		quiet[t.Kind] = t.BaselineFailures+t.BackgroundFailures > 0 && !t.Significant
 	}
 	widen := b.doubt
 	for i := range b.failures {
@@ -262,19 +263,67 @@ func (b *bench) baselineTests() []BaselineTest {
 	if b.measured(ClassUser) || b.measured(ClassProbe) {
 		tests = []BaselineTest{}
 	}
+	days := b.background()
 	for _, kind := range sortedKeys(kinds) {
-		p := kinds[kind]
-		if p.baseline == 0 {
+		p, d := kinds[kind], days.kinds[kind]
+		if p.baseline == 0 && d.Count == 0 {
 			continue
 		}
 		t := BaselineTest{Kind: kind, BaselineFailures: p.baseline, WindowFailures: p.window}
 		t.BaselineRequests, t.WindowRequests = b.exposure(classes[kind])
-		t.P = binomialAtLeast(p.window, p.baseline+p.window, share(t.WindowRequests, t.BaselineRequests))
+		// An outage in the days before counts as one stretch like any other.
+		usual := min(d.Count, d.Spans*d.Typical)
+		t.BackgroundFailures, t.BackgroundSpans = d.Count, d.Spans
+		if d.Count > 0 {
+			t.BackgroundRequests = days.requests[classes[kind]]
+		}
+		t.P = binomialAtLeast(p.window, p.baseline+usual+p.window, share(t.WindowRequests, t.BaselineRequests+t.BackgroundRequests))
 		t.P = min(t.P, b.clusterChance(kind))
+		if p.baseline == 0 && p.window > 0 {
+			t.P = min(t.P, b.meetingChance(d))
+		}
 		t.Significant = t.P < significance
 		tests = append(tests, t)
 	}
 	return tests
+}
+
+// background is what the service's last days outside of windows had, of those sources
+// that count each class in this window.
+type background struct {
+	kinds    map[string]BackgroundCount
+	requests map[Class]int
+}
+
+func (b *bench) background() background {
+	days := background{map[string]BackgroundCount{}, map[Class]int{}}
+	for _, c := range b.obs.Background {
+		if b.byProber(c.Class) == b.counting[c.Source] { // another witness counts this class
+			continue
+		}
+		if c.Outcome == "" {
+			days.requests[c.Class] += c.Count
+			continue
+		}
+		kind := failure{class: c.Class, outcome: c.Outcome, status: c.Status, route: c.Route}.kind()
+		sum := days.kinds[kind]
+		// Two logs that have the kind do not have it in the same stretches of necessity.
+		sum.Count, sum.Spans, sum.Of, sum.Typical = sum.Count+c.Count, sum.Spans+c.Spans, sum.Of+c.Of, max(sum.Typical, c.Typical)
+		days.kinds[kind] = sum
+	}
+	return days
+}
+
+// meetingChance is the chance that a time as long as the one after the deploy's start
+// has a kind at all, by the share of the stretches in the days before that had it. A
+// kind that came all at once, in an outage, is no background of this window, however
+// often it came then.
+func (b *bench) meetingChance(d BackgroundCount) float64 {
+	if d.Of == 0 {
+		return 0
+	}
+	stretches := max(seconds(b.seenTo.Sub(b.started))/BackgroundSpan.Seconds(), 1)
+	return 1 - math.Pow(1-float64(min(d.Spans, d.Of))/float64(d.Of), stretches)
 }
 
 // clusterSpans are the lengths in which failures are looked at for coming together.

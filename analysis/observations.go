@@ -38,9 +38,13 @@ type Observations struct {
 	Signals   []Signal
 	Journeys  []JourneyStep
 	Gauges    []Gauge
-	Runs      []Run
-	Objects   []Object
-	Counts    []RuleCount
+	// Background is what went on outside of every deploy window in the [BackgroundReach]
+	// before this one, and Ejections what earlier deploys measured.
+	Background []BackgroundCount
+	Ejections  []PastEjection
+	Runs       []Run
+	Objects    []Object
+	Counts     []RuleCount
 }
 
 // EdgeReach is how far around a window single requests are looked at.
@@ -49,6 +53,38 @@ const EdgeReach = time.Minute
 // CheckReach is how far before a window health checks are looked at: whether a
 // target was in or out at its start takes as many of them as the thresholds say.
 const CheckReach = 5 * time.Minute
+
+// BackgroundReach is how far before a window the service's own background is looked at.
+const BackgroundReach = 7 * 24 * time.Hour
+
+// BackgroundSpan is the stretch that background is counted by.
+const BackgroundSpan = 10 * time.Minute
+
+// BackgroundCount sums up the requests of one sort that one source saw in the stretches
+// of [BackgroundSpan] that lie outside of every deploy window. An outage that nobody
+// deployed may be in them, so that beside the sum it tells how the requests spread.
+type BackgroundCount struct {
+	Source  string // access log's or probe's name
+	Class   Class
+	Outcome Outcome // empty: all requests of the class
+	Status  int
+	Route   string // a probe's name, for probes
+	Count   int
+	Spans   int // stretches that had any of them
+	Typical int // the median of those
+	Of      int // stretches in which the source saw any request at all
+}
+
+// PastEjection is how long a target took to leave rotation in an earlier deploy of the
+// service, from its drain mark: exactly, or at most. What is only a lower bound is not
+// among them, since nothing may be recommended by it.
+type PastEjection struct {
+	Deploy string        `json:"deploy"`
+	Target string        `json:"target"`
+	At     time.Time     `json:"at"` // the mark
+	Took   time.Duration `json:"took"`
+	Bound  Bound         `json:"bound"` // exact or upper
+}
 
 // RevisionNote says what one saved report of a deploy changed in the one before it.
 type RevisionNote struct {

@@ -400,13 +400,17 @@ type ClockOffset struct {
 
 // BaselineTest compares failures of one kind with the baseline's.
 type BaselineTest struct {
-	Kind             string  `json:"kind"`
-	BaselineFailures int     `json:"baseline_failures"`
-	BaselineRequests int     `json:"baseline_requests"`
-	WindowFailures   int     `json:"window_failures"`
-	WindowRequests   int     `json:"window_requests"`
-	P                float64 `json:"p"`
-	Significant      bool    `json:"significant"`
+	Kind             string `json:"kind"`
+	BaselineFailures int    `json:"baseline_failures"` // in the window, before the deploy
+	BaselineRequests int    `json:"baseline_requests"`
+	WindowFailures   int    `json:"window_failures"`
+	WindowRequests   int    `json:"window_requests"`
+	// The last seven days outside of windows; zero where they had none of the kind.
+	BackgroundFailures int     `json:"background_failures"`
+	BackgroundRequests int     `json:"background_requests"`
+	BackgroundSpans    int     `json:"background_spans"` // of ten minutes, that had any
+	P                  float64 `json:"p"`
+	Significant        bool    `json:"significant"`
 }
 
 // MaxFailures is how many failed requests a report lists one by one; the totals

@@ -288,13 +288,30 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 		}
 		if !c.stop.IsZero() && c.onPurpose {
 			// The first report measured twice the theory, so the margin is as much again.
-			r.RecommendedDrainWait = new(math.Ceil(2*r.Predicted.Eject.To*10) / 10)
+			wait := 2 * r.Predicted.Eject.To
+			if longest := b.longestEjection(); longest > 0 {
+				wait = max(wait, 1.5*seconds(longest))
+			}
+			r.RecommendedDrainWait = new(math.Ceil(wait*10) / 10)
 		}
 	}
 	r.InFlightAtStop, r.InFlightOf = b.inFlightAtStop(l, c)
 	r.Checks = b.checksReport(l, c)
 	r.Ejected, r.EjectedBasis = b.ejected(l, c, h, r)
 	return r
+}
+
+// longestEjection is the longest that a target took to leave rotation in the service's
+// own history, exactly or at most. What is known from below says nothing of how long to
+// wait.
+func (b *bench) longestEjection() time.Duration {
+	longest := time.Duration(0)
+	for _, e := range b.obs.Ejections {
+		if e.Bound != Lower {
+			longest = max(longest, e.Took)
+		}
+	}
+	return longest
 }
 
 // predict is what the settings alone imply, with checks started every Interval:

@@ -14,6 +14,7 @@ CREATE TABLE service (
     id     INTEGER PRIMARY KEY,
     name   TEXT NOT NULL UNIQUE,
     spec   TEXT NOT NULL,             -- analysis.Service as JSON
+    config TEXT NOT NULL DEFAULT '',  -- SHA-256 of the configuration that it was taken from
     change INTEGER NOT NULL DEFAULT 0 -- grows with every commit that brought evidence
 ) STRICT;
 
@@ -60,6 +61,7 @@ CREATE TABLE revision (
     findings       TEXT NOT NULL,    -- codes as a JSON list
     changes        TEXT NOT NULL,    -- what differs from the one before, as a JSON list
     claims         TEXT NOT NULL,    -- what became of the claims, as a JSON list
+    ejections      TEXT NOT NULL,    -- how long targets took to leave rotation, as a JSON list
     PRIMARY KEY (deploy_id, number)
 ) STRICT;
 
@@ -164,6 +166,15 @@ CREATE TABLE cells (
     UNIQUE (service_id, bucket, object_id)
 ) STRICT;
 CREATE INDEX cells_by_object ON cells (object_id);
+
+-- How much of what a source saw in each ten minutes: all requests of each class, and
+-- failures by their kind. It stays a while longer than what it sums up.
+CREATE TABLE background (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    span         INTEGER NOT NULL, -- Unix seconds / 600
+    data         BLOB NOT NULL,    -- packed like cells
+    PRIMARY KEY (collector_id, span)
+) STRICT, WITHOUT ROWID;
 
 -- Failures and slow outliers, one by one.
 CREATE TABLE request (

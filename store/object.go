@@ -72,6 +72,9 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 	case !better(b, old):
 		return false, nil
 	default:
+		if err := t.forgetBackground(collector, b.Source, oldID); err != nil {
+			return false, err
+		}
 		if _, err := t.exec(`DELETE FROM object WHERE id = ?`, oldID); err != nil { // its rows go with it
 			return false, err
 		}
@@ -85,6 +88,7 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 	}
 	for _, add := range []func() error{
 		func() error { return t.addCells(id, packed) },
+		func() error { return t.addBackground(collector, sumCells(b.Cells), 1) },
 		func() error { return t.addRequests(id, b.Source, b.Requests) },
 		func() error { return t.addKnown(id, b.Source, b.Known) },
 		func() error { return t.addChecks(id, b.Source, b.Checks) },

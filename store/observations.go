@@ -91,6 +91,7 @@ func observe(ctx context.Context, s *sql.Tx, id int64, service analysis.Service,
 		{"objects", r.readObjects}, {"cells", r.cells}, {"requests", r.requests}, {"known requests", r.known}, {"probes", r.probes},
 		{"handled requests", r.handled}, {"states", r.states}, {"health checks", r.checks}, {"metrics", r.metrics},
 		{"signals", r.signals}, {"journeys", r.journeys}, {"gauges", r.gauges}, {"runs", r.runs}, {"counts", r.counts},
+		{"background", r.background}, {"ejections", r.ejections},
 	} {
 		if err := part.read(); err != nil {
 			return analysis.Observations{}, fmt.Errorf("%s: %w", part.name, err)

@@ -46,5 +46,8 @@ func (t *tx) addProbes(collector int64, source string, requests []analysis.Probe
 	if err := insert.flush(); err != nil || insert.stored == 0 {
 		return err
 	}
+	if err := t.addProbeBackground(collector, requests, insert.stored); err != nil {
+		return err
+	}
 	return t.evidence(collector, times.from, times.to)
 }

@@ -35,7 +35,11 @@ func (db *DB) Prune(ctx context.Context, before time.Time) error {
 					return err
 				}
 			}
-			return t.deleteIn(gaps, wide)
+			far, err := t.gaps(before, pruneMargin+analysis.BackgroundReach)
+			if err != nil {
+				return err
+			}
+			return t.deleteIn(gaps, wide, far)
 		})
 		if err != nil {
 			return fmt.Errorf("prune service %s: %w", service.Name, err)
@@ -119,8 +123,8 @@ func countServed(days map[ServedDay]*ServedDay, c *analysis.Cell) {
 
 // deleteIn deletes what lies in the gaps, by index: most of the file is to stay. Of
 // jobs and journeys, which are looked at further around a window, that is what lies
-// in the wide ones.
-func (t *tx) deleteIn(gaps, wide []span) error {
+// in the wide ones; of the background, in those that no window looks back to.
+func (t *tx) deleteIn(gaps, wide, far []span) error {
 	ids := func(query string) ([]int64, error) {
 		return rowsOf(t.ctx, t.sql, func(rows *sql.Rows, id *int64) error { return rows.Scan(id) }, query, t.id)
 	}
@@ -158,6 +162,14 @@ func (t *tx) deleteIn(gaps, wide []span) error {
 				if _, err := t.exec(part.query, id, gap.from, gap.to); err != nil {
 					return err
 				}
+			}
+		}
+	}
+	for _, id := range collectors {
+		for _, gap := range far {
+			_, err := t.exec(`DELETE FROM background WHERE collector_id = ? AND span >= ? AND span < ?`, id, gap.from/spanMicros, gap.to/spanMicros)
+			if err != nil {
+				return err
 			}
 		}
 	}

@@ -59,15 +59,19 @@ func (db *DB) SaveRevision(ctx context.Context, r Revision) (number int, err err
 		if r.Report == nil {
 			return errors.New("it has no report")
 		}
+		ejections, err := ejectionsIn(r.Report)
+		if err != nil {
+			return fmt.Errorf("its report: %w", err)
+		}
 		if r.Change == 0 {
 			if err := t.get(`SELECT change FROM service WHERE id = ?`, []any{t.id}, &r.Change); err != nil {
 				return err
 			}
 		}
-		return t.get(`INSERT INTO revision (deploy_id, number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims, changes)
-			SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13 FROM revision WHERE deploy_id = ?1 RETURNING number`,
+		return t.get(`INSERT INTO revision (deploy_id, number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims, changes, ejections)
+			SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14 FROM revision WHERE deploy_id = ?1 RETURNING number`,
 			[]any{r.Deploy, r.State, r.At.UnixMicro(), r.Change, r.Report, r.Verdict,
-				r.UserRequests, r.UserFailures, r.ProbeRequests, r.ProbeFailures, findings, claims, changes}, &number)
+				r.UserRequests, r.UserFailures, r.ProbeRequests, r.ProbeFailures, findings, claims, changes, ejections}, &number)
 	})
 	if err != nil {
 		return 0, fmt.Errorf("save revision of %s: %w", r.Deploy, err)

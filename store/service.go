@@ -45,6 +45,30 @@ func (db *DB) PutService(ctx context.Context, service analysis.Service) error {
 	return nil
 }
 
+// NoteConfig stores the hash of the configuration that a service was taken from, for
+// reports that are made from the database alone.
+func (db *DB) NoteConfig(ctx context.Context, service, sha256 string) error {
+	err := db.inTx(ctx, func(s *sql.Tx) error {
+		_, err := s.ExecContext(ctx, `UPDATE service SET config = ? WHERE name = ?`, sha256, service)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("note the configuration of service %s: %w", service, err)
+	}
+	return nil
+}
+
+// Config returns the hash that [DB.NoteConfig] stored last; empty where none was.
+func (db *DB) Config(ctx context.Context, service string) (sha256 string, err error) {
+	err = db.view(ctx, func(s *sql.Tx) error {
+		return s.QueryRowContext(ctx, `SELECT config FROM service WHERE name = ?`, service).Scan(&sha256)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", fmt.Errorf("service %q: %w", service, ErrNotFound)
+	}
+	return sha256, err
+}
+
 // Services returns every service by name.
 func (db *DB) Services(ctx context.Context) (services []analysis.Service, err error) {
 	err = db.view(ctx, func(s *sql.Tx) error {

@@ -89,6 +89,8 @@ var members = []member{
 	lines("signals.ndjson", signalOf, signalRecord.signal, func(o *analysis.Observations) *[]analysis.Signal { return &o.Signals }),
 	lines("journeys.ndjson", journeyStepOf, journeyStepRecord.step, func(o *analysis.Observations) *[]analysis.JourneyStep { return &o.Journeys }),
 	lines("gauges.ndjson", gaugeOf, gaugeRecord.gauge, func(o *analysis.Observations) *[]analysis.Gauge { return &o.Gauges }),
+	lines("background.ndjson", backgroundOf, backgroundRecord.background, func(o *analysis.Observations) *[]analysis.BackgroundCount { return &o.Background }),
+	lines("ejections.ndjson", ejectionOf, ejectionRecord.ejection, func(o *analysis.Observations) *[]analysis.PastEjection { return &o.Ejections }),
 	lines("counts.ndjson", countOf, countRecord.count, func(o *analysis.Observations) *[]analysis.RuleCount { return &o.Counts }),
 }
 

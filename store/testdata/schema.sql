@@ -1,3 +1,9 @@
+CREATE TABLE background (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    span         INTEGER NOT NULL, -- Unix seconds / 600
+    data         BLOB NOT NULL,    -- packed like cells
+    PRIMARY KEY (collector_id, span)
+) STRICT, WITHOUT ROWID;
 CREATE TABLE cells (
     service_id INTEGER NOT NULL REFERENCES service (id),
     bucket     INTEGER NOT NULL, -- Unix seconds / 10
@@ -236,6 +242,7 @@ CREATE TABLE revision (
     findings       TEXT NOT NULL,    -- codes as a JSON list
     changes        TEXT NOT NULL,    -- what differs from the one before, as a JSON list
     claims         TEXT NOT NULL,    -- what became of the claims, as a JSON list
+    ejections      TEXT NOT NULL,    -- how long targets took to leave rotation, as a JSON list
     PRIMARY KEY (deploy_id, number)
 ) STRICT;
 CREATE TABLE rule_count (
@@ -272,6 +279,7 @@ CREATE TABLE service (
     id     INTEGER PRIMARY KEY,
     name   TEXT NOT NULL UNIQUE,
     spec   TEXT NOT NULL,             -- analysis.Service as JSON
+    config TEXT NOT NULL DEFAULT '',  -- SHA-256 of the configuration that it was taken from
     change INTEGER NOT NULL DEFAULT 0 -- grows with every commit that brought evidence
 ) STRICT;
 CREATE TABLE set_aside (
