@@ -137,7 +137,11 @@ func (b *bench) countDependencies() {
 		u.MaxPerSecond, at = mostWithin(sent[name], time.Second)
 		u.MaxAt = Time{at}
 		if b.untold(EventCallEnded) == "" {
-			most, _, _ := b.mostInFlight(name, b.from, b.to)
+			most := 0
+			for _, target := range b.callers(name) {
+				waited, _ := b.mostInFlight(name, target, b.from, b.to)
+				most = max(most, waited)
+			}
 			u.MaxInFlight = &most
 		}
 		b.report.Dependencies = append(b.report.Dependencies, *u)
@@ -163,36 +167,44 @@ func mostWithin(at []time.Time, length time.Duration) (most int, from time.Time)
 }
 
 // mostInFlight is the largest number of calls of one target to a dependency that
-// waited at once at a moment in [from, to).
-func (b *bench) mostInFlight(dependency string, from, to time.Time) (most int, target string, at time.Time) {
+// waited at once at a moment in [from, to), and the first such moment.
+func (b *bench) mostInFlight(dependency, target string, from, to time.Time) (most int, at time.Time) {
 	type edge struct {
 		at     time.Time
 		change int
 	}
-	edges := map[string][]edge{}
+	var edges []edge
 	for _, c := range b.called {
-		if c.dependency != dependency || !c.sent.Before(to) || !c.ended.IsZero() && !c.ended.After(from) {
+		if c.dependency != dependency || c.target != target || !c.sent.Before(to) || !c.ended.IsZero() && !c.ended.After(from) {
 			continue
 		}
-		edges[c.target] = append(edges[c.target], edge{latest(c.sent, from), 1})
+		edges = append(edges, edge{latest(c.sent, from), 1})
 		if !c.ended.IsZero() {
-			edges[c.target] = append(edges[c.target], edge{c.ended, -1})
+			edges = append(edges, edge{c.ended, -1})
 		}
 	}
-	for _, name := range sortedKeys(edges) {
-		list := edges[name]
-		slices.SortStableFunc(list, func(x, y edge) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.change, y.change)) })
-		waiting := 0
-		for _, e := range list {
-			if !e.at.Before(to) {
-				break
-			}
-			if waiting += e.change; waiting > most {
-				most, target, at = waiting, name, e.at
-			}
+	slices.SortStableFunc(edges, func(x, y edge) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.change, y.change)) })
+	waiting := 0
+	for _, e := range edges {
+		if !e.at.Before(to) {
+			break
+		}
+		if waiting += e.change; waiting > most {
+			most, at = waiting, e.at
 		}
 	}
-	return most, target, at
+	return most, at
+}
+
+// callers are the targets that called a dependency, by name.
+func (b *bench) callers(dependency string) []string {
+	seen := map[string]bool{}
+	for _, c := range b.called {
+		if c.dependency == dependency {
+			seen[c.target] = true
+		}
+	}
+	return sortedKeys(seen)
 }
 
 // hangFactor is how many times its usual time a call must wait to hang.

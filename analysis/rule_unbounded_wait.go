@@ -31,45 +31,55 @@ func unboundedWait(b *bench) ([]Finding, string) {
 	}
 	var found []Finding
 	for _, d := range b.report.Dependencies {
-		most, target, at := b.mostInFlight(d.Dependency, b.started, b.seenTo)
-		before, _, _ := b.mostInFlight(d.Dependency, b.from, b.started)
-		refused := 0
-		for _, n := range d.Refused {
-			refused += n
+		for _, target := range b.callers(d.Dependency) {
+			if f := b.pilesUp(d, target); f != nil {
+				found = append(found, *f)
+			}
 		}
-		ground := ""
-		threads, busy := b.threadsFull(target)
-		switch limit := b.limitsOf(d.Dependency).InFlight; {
-		case limit > 0 && most > limit:
-			ground = waitOverLimit
-		case busy && float64(most) >= 0.8*threads.Value:
-			ground = waitThreads
-		case limit == 0 && refused == 0 && d.Results[resultTimeout] == 0 && most >= unboundedCalls && most >= unboundedFactor*max(before, 1):
-			ground = waitNothingEnd
-		}
-		if ground == "" {
-			continue
-		}
-		from, to := b.pileUp(d.Dependency, target, at)
-		values := map[string]any{
-			"dependency": d.Dependency, "ground": ground, "most": most, "most_at": Time{at}, "before": before, "refused": refused,
-			"timeouts": d.Results[resultTimeout], "limit": nil, "busy_threads": nil,
-		}
-		if limit := b.limitsOf(d.Dependency).InFlight; limit > 0 {
-			values["limit"] = limit
-		}
-		f := Finding{Severity: SeverityHigh, From: Time{from}, To: Time{to}, Values: values, Evidence: b.callEvidence(d.Dependency, from, at)}
-		if target != "" {
-			f.Target = new(target)
-		}
-		if busy {
-			values["busy_threads"] = threads.Value
-			f.Evidence = append(f.Evidence, Evidence{Kind: "gauges", Source: threads.Source, From: Time{threads.At}, To: Time{threads.At}, Count: 1})
-		}
-		f.Evidence = append(f.Evidence, b.poolEvidence(target, from, to)...)
-		found = append(found, f)
 	}
 	return found, ""
+}
+
+// pilesUp weighs the calls of one target to a dependency; nil where something bounds
+// them.
+func (b *bench) pilesUp(d DependencyUse, target string) *Finding {
+	most, at := b.mostInFlight(d.Dependency, target, b.started, b.seenTo)
+	before, _ := b.mostInFlight(d.Dependency, target, b.from, b.started)
+	refused := 0
+	for _, n := range d.Refused {
+		refused += n
+	}
+	ground, limit := "", b.limitsOf(d.Dependency).InFlight
+	threads, busy := b.threadsFull(target)
+	busy = busy && float64(most) >= mostThreads*threads.Value
+	switch {
+	case limit > 0 && most > limit:
+		ground = waitOverLimit
+	case busy:
+		ground = waitThreads
+	case limit == 0 && refused == 0 && d.Results[resultTimeout] == 0 && most >= unboundedCalls && most >= unboundedFactor*max(before, 1):
+		ground = waitNothingEnd
+	default:
+		return nil
+	}
+	from, to := b.pileUp(d.Dependency, target, at)
+	values := map[string]any{
+		"dependency": d.Dependency, "ground": ground, "most": most, "most_at": Time{at}, "before": before, "refused": refused,
+		"timeouts": d.Results[resultTimeout], "limit": nil, "busy_threads": nil,
+	}
+	if limit > 0 {
+		values["limit"] = limit
+	}
+	f := &Finding{Severity: SeverityHigh, From: Time{from}, To: Time{to}, Values: values, Evidence: b.callEvidence(d.Dependency, from, at)}
+	if target != "" {
+		f.Target = new(target)
+	}
+	if busy {
+		values["busy_threads"] = threads.Value
+		f.Evidence = append(f.Evidence, Evidence{Kind: "gauges", Source: threads.Source, From: Time{threads.At}, To: Time{threads.At}, Count: 1})
+	}
+	f.Evidence = append(f.Evidence, b.poolEvidence(target, from, to)...)
+	return f
 }
 
 // threadsFull is the moment at which all of a target's threads were busy, by its own
@@ -92,6 +102,10 @@ func (b *bench) threadsFull(target string) (at Gauge, ok bool) {
 // fullThreads is the share of all threads that are as good as all of them: a scrape
 // takes one itself, and one may just be going back.
 const fullThreads = 0.95
+
+// mostThreads is the share of busy threads that must wait for one dependency, so that
+// it is what keeps them busy.
+const mostThreads = 0.8
 
 // pileUp is the stretch around the moment of most calls in flight, from the first of
 // them being sent to the last of them ending.

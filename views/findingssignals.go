@@ -181,8 +181,16 @@ func dependencyName(v values) string {
 	return "a dependency"
 }
 
+// dependencyHead begins a sentence: a name stays as it is written.
+func dependencyHead(v values) string {
+	if name := v.text("dependency"); name != "" {
+		return "The dependency " + name
+	}
+	return "A dependency"
+}
+
 func retryAmplification(v values) (sentence, remedy string) {
-	sentence = upperFirst(dependencyName(v)) + " got"
+	sentence = dependencyHead(v) + " got"
 	if n, ok := v.number("factor"); ok {
 		sentence += " " + number(n) + " calls"
 	} else {
@@ -203,7 +211,7 @@ func retryAmplification(v values) (sentence, remedy string) {
 }
 
 func burstOverLimit(v values) (sentence, remedy string) {
-	sentence = upperFirst(dependencyName(v)) + " got"
+	sentence = dependencyHead(v) + " got"
 	if n, ok := v.count("most"); ok {
 		sentence += " " + plural(n, "call", "calls") + " within one second"
 	} else {
@@ -219,7 +227,7 @@ func burstOverLimit(v values) (sentence, remedy string) {
 }
 
 var waitGrounds = map[string]string{
-	"over_limit": "more than the limit", "threads_exhausted": "all threads were busy with them", "no_bound_seen": "none was refused and none timed out",
+	"threads_exhausted": "all threads were busy with them", "no_bound_seen": "none was refused and none timed out",
 }
 
 func unboundedWait(target string, v values) (sentence, remedy string) {
@@ -236,11 +244,10 @@ func unboundedWait(target string, v values) (sentence, remedy string) {
 			sentence += " (before, at most " + Count(before) + ")"
 		}
 	}
-	if ground := v.text("ground"); ground != "" && ground != "over_limit" {
+	if n, ok := v.number("busy_threads"); ok {
+		sentence += ", and all " + number(n) + " threads were busy"
+	} else if ground := v.text("ground"); ground != "" && ground != "over_limit" {
 		sentence += ", and " + word(waitGrounds, ground)
-		if n, ok := v.number("busy_threads"); ok && ground == "threads_exhausted" {
-			sentence += " (" + number(n) + ")"
-		}
 	}
 	return sentence + ".", "Bound both: how long one call may wait (a timeout), and how many may wait at once (a bulkhead). Threads that cost little only hide the second."
 }

@@ -146,10 +146,11 @@ func TestSignalSentences(t *testing.T) {
 		{"step-order", map[string]any{"journey": "order", "count": 2, "started": 51, "later": "ack", "missing": "detail", "keys": []string{"o-2", "o-3"}},
 			"In 2 journeys “order” of 51, “ack” succeeded though “detail” never did: o-2, o-3."},
 		{"retry-amplification", map[string]any{"dependency": "gateway", "factor": 3.0, "factor_before": 1.0, "sent": 900, "results": map[string]int{"timeout": 870, "ok": 30}},
-			"Gateway got 3 calls for each that was wanted, 900 in all; before, it was 1. They ended: timed out 870 · ok 30."},
-		{"burst-over-limit", map[string]any{"dependency": "gateway", "most": 86, "limit": 50, "average": 51.2}, "Gateway got 86 calls within one second; it allows 50. On average it was 51.2 a second."},
+			"The dependency gateway got 3 calls for each that was wanted, 900 in all; before, it was 1. They ended: timed out 870 · ok 30."},
+		{"burst-over-limit", map[string]any{"dependency": "gateway", "most": 86, "limit": 50, "average": 51.2}, "The dependency gateway got 86 calls within one second; it allows 50. On average it was 51.2 a second."},
 		{"unbounded-wait", map[string]any{"dependency": "gateway", "most": 108, "before": 1, "ground": "no_bound_seen", "limit": nil}, "Calls to gateway piled up in api-1: 108 waited at once (before, at most 1), and none was refused and none timed out."},
 		{"unbounded-wait", map[string]any{"dependency": "gateway", "most": 6, "limit": 5, "ground": "over_limit"}, "Calls to gateway piled up in api-1: 6 waited at once where 5 may."},
+		{"unbounded-wait", map[string]any{"dependency": "gateway", "most": 20, "limit": 5, "ground": "over_limit", "busy_threads": 20.0}, "Calls to gateway piled up in api-1: 20 waited at once where 5 may, and all 20 threads were busy."},
 		{"unrelated-collapse", map[string]any{"dependency": "gateway", "traffic": "user", "route": "balance", "requests": 200, "failed": 184, "p95_ms": nil, "scrapes_failed": 2},
 			"User requests on balance, which do not call gateway, suffered while calls to it hung: 184 of 200 failed. Meanwhile 2 scrapes of its own metrics failed: nobody could look into it."},
 	} {
