@@ -334,7 +334,11 @@ var clusterSpans = []time.Duration{5 * time.Second, 30 * time.Second}
 // as closely as they did (Poisson, Bonferroni over the places a span can have): a
 // total that is no larger than the baseline's may still lie in one hole.
 func (b *bench) clusterChance(kind string) float64 {
-	var at []time.Time
+	type moment struct {
+		at time.Time
+		n  int
+	}
+	var at []moment
 	all := 0
 	for _, f := range b.failures {
 		if f.kind() != kind || b.meetsNeighbor(&f, b.doubt) {
@@ -342,20 +346,19 @@ func (b *bench) clusterChance(kind string) float64 {
 		}
 		all += f.n
 		if !f.end.Before(b.started) {
-			for range f.n {
-				at = append(at, f.end)
-			}
+			at = append(at, moment{f.end, f.n})
 		}
 	}
 	length := seconds(b.seenTo.Sub(b.from))
 	chance := 1.0
 	for _, span := range clusterSpans {
-		most := 0
+		most, within := 0, 0
 		for i, j := 0, 0; i < len(at); i++ {
-			for at[i].Sub(at[j]) > span {
-				j++
+			within += at[i].n
+			for ; at[i].at.Sub(at[j].at) > span; j++ {
+				within -= at[j].n
 			}
-			most = max(most, i-j+1)
+			most = max(most, within)
 		}
 		if most < 3 || length <= seconds(span) {
 			continue

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// failure is one failed request, from whichever witness counts its class. A group
-// of failures that were only counted, not recorded, has n > 1 and no exact times.
+// failure is one failed request, from whichever witness counts its class; or, where
+// unkept, n of them that were only counted: they are alike, began in one second, and
+// lie between start and end.
 type failure struct {
 	class         Class
 	start, end    time.Time
@@ -21,6 +22,7 @@ type failure struct {
 	request       string // its method and URL, or a probe's name and id
 	source        string
 	n             int
+	unkept        bool
 	cause         Cause
 	id            probeID
 }
@@ -45,13 +47,11 @@ func (b *bench) collectFailures() {
 		}
 		b.failures = append(b.failures, f)
 	}
-	kept := map[CellKey]int{}
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
 		if !b.counting[r.Source] || b.byProber(r.Class) || !r.Outcome.Failure() {
 			continue
 		}
-		kept[r.CellKey]++
 		if b.inWindow(r.End) {
 			b.failures = append(b.failures, failure{
 				class: r.Class, start: r.moment(), end: r.End, target: r.Target, targetAnswers: r.TargetStatus > 0,
@@ -60,16 +60,11 @@ func (b *bench) collectFailures() {
 			})
 		}
 	}
-	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		if !b.counting[c.Source] || !c.Outcome.Failure() || b.byProber(c.Class) {
-			continue
-		}
-		at := time.Unix(c.Second, 0).UTC()
-		if rest := c.Count - kept[c.CellKey]; rest > 0 && b.inWindow(at) {
+	for _, c := range b.unkept {
+		if b.counting[c.Source] && !b.byProber(c.Class) && b.inWindow(time.Unix(c.Second, 0).UTC()) {
 			b.failures = append(b.failures, failure{
 				class: c.Class, start: c.First, end: c.Last, target: c.Target, targetAnswers: c.TargetStatus > 0,
-				outcome: c.Outcome, status: c.Status, targetStatus: c.TargetStatus, route: c.Route, source: c.Source, n: rest,
+				outcome: c.Outcome, status: c.Status, targetStatus: c.TargetStatus, route: c.Route, source: c.Source, n: c.n, unkept: true,
 			})
 		}
 	}
@@ -79,8 +74,45 @@ func (b *bench) collectFailures() {
 	})
 }
 
+// unkept is a cell of failures of which not every one is among the single requests,
+// with how many are not.
+type unkept struct {
+	*Cell
+	n int
+}
+
+// findUnkept finds the failures that were only counted. A log that fails in bulk
+// keeps a sample of those that are alike; all of them are in its cells.
+func (b *bench) findUnkept() {
+	kept := map[CellKey]int{}
+	for i := range b.obs.Requests {
+		if r := &b.obs.Requests[i]; r.Outcome.Failure() {
+			kept[r.CellKey]++
+		}
+	}
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if !c.Outcome.Failure() {
+			continue
+		}
+		single := min(kept[c.CellKey], c.Count) // two objects may have cells of one key
+		if single > 0 {
+			kept[c.CellKey] -= single
+		}
+		if c.Count > single {
+			b.unkept = append(b.unkept, unkept{c, c.Count - single})
+		}
+	}
+}
+
 // failedRequests lists the failures one by one, with what the judge made of them.
 func (b *bench) failedRequests() []FailedRequest {
+	b.report.FailuresUnkept = 0
+	for _, f := range b.failures {
+		if f.unkept {
+			b.report.FailuresUnkept += f.n
+		}
+	}
 	list := []FailedRequest{}
 	for _, f := range b.failures[:min(len(b.failures), MaxFailures)] {
 		row := FailedRequest{
@@ -101,7 +133,7 @@ func (b *bench) failedRequests() []FailedRequest {
 // counted is the moment by which a failure belongs to a phase: its end, or, for
 // failures that were only counted, their start.
 func (f *failure) counted() time.Time {
-	if f.n > 1 || f.end.IsZero() {
+	if f.unkept || f.end.IsZero() {
 		return f.start
 	}
 	return f.end

@@ -72,6 +72,7 @@ type bench struct {
 	byName   map[string]*life
 	counting map[string]bool // access logs that count users
 	failures []failure
+	unkept   []unkept
 	handled  map[probeID][]HandledRequest
 	sent     map[probeID]*ProbeRequest
 	logged   map[probeID]*Request // single log rows of known probe requests
@@ -161,6 +162,7 @@ func newBench(obs Observations) *bench {
 			b.logged[probeID{r.ProbeRun, r.ProbeSeq}] = r
 		}
 	}
+	b.findUnkept()
 	b.nameTargets()
 	return b
 }

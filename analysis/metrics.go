@@ -104,6 +104,11 @@ func (b *bench) countMetric(log, source, metric string) (countedSum, bool) {
 			row(r.moment(), r.End, 1)
 		}
 	}
+	for _, cell := range b.unkept {
+		if cell.Source == log && (metric == MetricTarget5xx && cell.TargetStatus >= 500 || metric == MetricBalancer5xx && cell.Status >= 500 && cell.TargetStatus == 0) {
+			row(cell.First, cell.Last, cell.n)
+		}
+	}
 	return c, true
 }
 

@@ -28,7 +28,7 @@ type Observations struct {
 	Steps     []Step
 	Groups    []GroupSettings // what the load balancer itself said of its target groups, newest last
 	Cells     []Cell
-	Requests  []Request // failures and slow outliers, one by one; also counted in Cells
+	Requests  []Request // failures (of very many that are alike, a sample) and slow outliers, one by one; all are counted in Cells too
 	Known     []KnownRequests
 	Probes    []ProbeRequest
 	Handled   []HandledRequest

@@ -31,9 +31,13 @@ type Report struct {
 	Breakers     []BreakerSpan    `json:"breakers"`     // null where no line tells of breakers
 	Gauges       []GaugeReport    `json:"gauges"`       // null where no endpoint is scraped
 	Failures     []FailedRequest  `json:"failures"`     // the first [MaxFailures], by their end
-	Findings     []Finding        `json:"findings"`
-	Rules        []RuleState      `json:"rules"`
-	Provenance   Provenance       `json:"provenance"`
+	// FailuresUnkept is how many of the window's failures were only counted, by second
+	// and kind: of many that are alike, logs keep a sample one by one.
+	FailuresUnkept int `json:"failures_unkept,omitempty"`
+
+	Findings   []Finding   `json:"findings"`
+	Rules      []RuleState `json:"rules"`
+	Provenance Provenance  `json:"provenance"`
 }
 
 // Time is a moment in a report: RFC 3339 in UTC with six decimals, null when zero.
@@ -429,11 +433,11 @@ type FailedRequest struct {
 	// TargetStatus is what the target itself answered; null where it did not, or
 	// where the witness (a prober) cannot tell.
 	TargetStatus *int    `json:"target_status"`
-	Route        string  `json:"route"` // a probe's name, for probes
-	Request      string  `json:"request"`
+	Route        string  `json:"route"`   // a probe's name, for probes
+	Request      string  `json:"request"` // empty where they were only counted
 	Phase        *string `json:"phase"`
 	Cause        Cause   `json:"cause"`
-	Count        int     `json:"count"` // 1, unless they were only counted
+	Count        int     `json:"count"` // how many: of those that were only counted, all between Start and End
 }
 
 // Finding is a warning with a stable code, its evidence and a remedy.

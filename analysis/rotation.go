@@ -145,6 +145,11 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 			from, to = earliest(from, r.moment()), latest(to, r.End)
 		}
 	}
+	for _, c := range b.unkept {
+		if c.Outcome == OutcomeLB5xx && b.counting[c.Source] && (c.TargetGroup == group || c.TargetGroup == "") && !c.Last.Before(outer.from) && c.Last.Before(outer.to) {
+			from, to = earliest(from, c.First), latest(to, c.Last)
+		}
+	}
 	if !from.IsZero() && from.Before(to) {
 		inner = append(inner, span{latest(from, outer.from), to})
 	}

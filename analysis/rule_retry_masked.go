@@ -47,6 +47,7 @@ func retryMasked(b *bench) ([]Finding, string) {
 		r := &b.obs.Requests[i]
 		if m := found[key{r.Source, r.Class}]; m != nil && len(r.FailedOn) > 0 && !r.Outcome.Failure() && !r.End.Before(b.started) && r.moment().Before(b.seenTo) {
 			m.on = append(m.on, r.FailedOn...)
+			m.kept++
 		}
 	}
 	var findings []Finding
@@ -64,7 +65,7 @@ func retryMasked(b *bench) ([]Finding, string) {
 			},
 			Evidence: []Evidence{{Kind: "requests", Source: k.source, From: Time{m.from}, To: Time{m.to}, Count: m.count}},
 		}
-		if len(on) == 1 && on[0] != "" {
+		if len(on) == 1 && on[0] != "" && m.kept >= m.count { // of many alike only a sample is kept, and others may have failed elsewhere
 			f.Target = new(on[0])
 		}
 		findings = append(findings, f)
@@ -84,7 +85,8 @@ type masked struct {
 	count, requests        int // since the deploy started
 	before, requestsBefore int
 	from, to               time.Time
-	on                     []string // targets of the failed attempts, "" where the log does not say
+	kept                   int      // of count: kept one by one
+	on                     []string // targets of the failed attempts of those kept, "" where the log does not say
 }
 
 func (m *masked) add(c *Cell, started, seenTo time.Time) {

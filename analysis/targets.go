@@ -403,6 +403,12 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 			last = latest(last, r.End)
 		}
 	}
+	for _, cell := range b.unkept { // to the second: its failures of a second that meets the time
+		if cell.Target == l.name && b.counting[cell.Source] && cell.Last.After(c.stop.Add(b.doubt)) && cell.First.Before(until) {
+			n.add(cell.Class, cell.n)
+			last = latest(last, cell.Last)
+		}
+	}
 	return n, last
 }
 

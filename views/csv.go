@@ -2,6 +2,7 @@ package views
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"regexp"
 	"slices"
@@ -157,7 +158,7 @@ func failureRecords(r *analysis.Report) [][]string {
 		f := &r.Failures[i]
 		listed[f.Traffic] += f.Count
 		records = append(records, []string{string(f.Traffic), csvTime(f.Start), csvTime(f.End), value(f.Target), string(f.Outcome), csvCount(f.Status),
-			csvCount(f.TargetStatus), f.Route, f.Request, value(f.Phase), string(f.Cause), strconv.Itoa(f.Count)})
+			csvCount(f.TargetStatus), f.Route, cmp.Or(f.Request, "counted, not kept one by one"), value(f.Phase), string(f.Cause), strconv.Itoa(f.Count)})
 	}
 	for _, class := range analysis.Classes {
 		if t := r.Totals[class]; t != nil && t.Failures > listed[class] {

@@ -37,6 +37,9 @@ func failureTable(r *analysis.Report, zone *time.Location) Table {
 		shown += f.Count
 		table.Rows = append(table.Rows, failureRow(f, zone))
 	}
+	if r.FailuresUnkept > 0 {
+		table.Caption += ": of many that are alike a sample is kept one by one, and " + Count(r.FailuresUnkept) + " of " + Count(total) + " are counted by second and kind only"
+	}
 	if rest := total - shown; rest > 0 {
 		table.More = "and " + Count(rest) + " more"
 		if len(table.Rows) == 0 {
@@ -52,7 +55,7 @@ func failureRow(f *analysis.FailedRequest, zone *time.Location) Row {
 		ended = f.Start.Time
 	}
 	request := Cell{Text: clip(shortRequest(f.Request), 90), Class: "l brk", Code: true, Title: clip(f.Request, 400)}
-	if f.Count > 1 {
+	if f.Request == "" {
 		request = Cell{Text: Count(f.Count) + " counted, not kept one by one", Class: "l brk z"}
 	}
 	target := left(value(f.Target))

@@ -3,7 +3,6 @@ package accesslog
 import (
 	"bytes"
 	"cmp"
-	"container/heap"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -16,9 +15,6 @@ import (
 )
 
 const (
-	// slowKept bounds the slow outliers kept one by one per object: the slowest.
-	slowKept = 100
-
 	// setAsideKept and setAsideBytes bound, per object, the lines that are kept where
 	// they are not understood; those beyond are counted only.
 	setAsideKept  = 20000
@@ -63,8 +59,7 @@ type rollup struct {
 	lastKey   cellKey
 	lastCell  int32
 	known     map[knownKey]*[]uint32
-	failures  []analysis.Request
-	slowest   slowHeap
+	singles   singles
 	aside     []analysis.SetAsideLine
 	asideSize int
 	texts     map[string]string
@@ -159,7 +154,7 @@ func newRollup(f format, rules *analysis.Classifier, cfg *Config, object analysi
 		health: health, requests: health == nil && !connections,
 		format: f, rules: rules, source: cfg.Source, match: cfg.Match, slow: cfg.Slow, object: object, believed: believedOf(object),
 		routeOf: map[string]uint32{}, cells: map[cellKey]int32{}, known: map[knownKey]*[]uint32{},
-		plainRoutes: rules.PrefixRoutes(), texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1,
+		plainRoutes: rules.PrefixRoutes(), texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1, singles: newSingles(),
 	}
 }
 
@@ -273,15 +268,14 @@ func (r *rollup) count(e *entry, number int) {
 		r.addKnown(node, run, seq)
 	}
 	switch {
+	case isKnown && (outcome != analysis.OutcomeOK || e.masked) && len(r.singles.probes) < probesKept:
+		r.singles.probes = append(r.singles.probes, r.request(e, key, number, took, run, seq))
 	case outcome.Failure(), e.masked, class == analysis.ClassProbe && outcome != analysis.OutcomeOK:
-		r.failures = append(r.failures, r.request(e, key, number, took, run, seq))
-	case !e.webSocket && took >= r.slow.Microseconds():
-		if len(r.slowest) < slowKept {
-			heap.Push(&r.slowest, r.request(e, key, number, took, run, seq))
-		} else if r.slowest[0].Duration < time.Duration(took)*time.Microsecond {
-			r.slowest[0] = r.request(e, key, number, took, run, seq)
-			heap.Fix(&r.slowest, 0)
+		if weight, keep := r.singles.weigh(cell, key); keep {
+			r.singles.keep(r.request(e, key, number, took, run, seq), cell, weight)
 		}
+	case !e.webSocket && took >= r.slow.Microseconds():
+		r.singles.slow(took, func() analysis.Request { return r.request(e, key, number, took, run, seq) })
 	}
 }
 
@@ -415,7 +409,7 @@ func (r *rollup) finish(end ending) analysis.ObjectBatch {
 		}
 	}
 	b := analysis.ObjectBatch{Object: r.object, Checks: r.checks, Lines: r.aside}
-	b.Requests = append(r.failures, r.slowest...)
+	b.Requests = r.singles.all()
 	slices.SortFunc(b.Requests, func(a, c analysis.Request) int { return cmp.Compare(a.Line, c.Line) })
 	slices.SortFunc(r.sums, func(a, c cellSum) int { return a.key.compare(c.key) })
 	b.Cells = make([]analysis.Cell, len(r.sums))
@@ -497,18 +491,4 @@ func floorDiv(a, b int64) int64 {
 		q--
 	}
 	return q
-}
-
-// slowHeap has the fastest of the slow requests on top.
-type slowHeap []analysis.Request
-
-func (h slowHeap) Len() int           { return len(h) }
-func (h slowHeap) Less(i, j int) bool { return h[i].Duration < h[j].Duration }
-func (h slowHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *slowHeap) Push(x any)        { *h = append(*h, x.(analysis.Request)) }
-func (h *slowHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }
