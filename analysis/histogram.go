@@ -301,12 +301,18 @@ func (h *Histogram) Decode(b []byte) (rest []byte, err error) {
 	if head[0] > math.MaxInt64 || head[1] > math.MaxInt64 || head[2] > uint64(len(b)) {
 		return nil, errHistogram
 	}
-	packed, rest := b[:head[2]:head[2]], b[head[2]:]
-	if !validPairs(packed, head[1]) {
-		return nil, errHistogram
+	return b[head[2]:], h.SetPairs(int64(head[0]), int(head[1]), b[:head[2]:head[2]])
+}
+
+// SetPairs makes h the histogram of n values up to top whose pairs of bucket distance
+// and count are given, as [Histogram.AppendBinary] writes them. It keeps pairs, which
+// must not be changed afterwards.
+func (h *Histogram) SetPairs(top int64, n int, pairs []byte) error {
+	if top < 0 || n < 0 || !validPairs(pairs, uint64(n)) {
+		return errHistogram
 	}
-	*h = Histogram{packed: packed, n: int(head[1]), max: int64(head[0])}
-	return rest, nil
+	*h = Histogram{packed: pairs, n: n, max: top}
+	return nil
 }
 
 // validPairs reports whether the pairs are whole, name buckets that exist and count

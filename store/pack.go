@@ -22,19 +22,28 @@ import (
 //
 //	1 byte   format, packFormat
 //	         number of cells
+//	columns  three, each as appendColumn writes it: heads, distances, counts
+//	4 bytes  CRC-32C of everything before, little-endian
+//
+// The heads are
+//
 //	         number of strings, then each: length, bytes
 //	         number of kinds, then each: node, target group, target, class, outcome
 //	         and route as indexes of strings, status, target status
 //	cells    1 byte: bits 0–3 second within the ten, bit 4 has first, bit 5 has
 //	         last, bit 6 has latencies, bit 7 has masked; kind; count; masked; first as signed microseconds
 //	         from its second; last as signed microseconds from first (or from the
-//	         second); latencies as analysis.Histogram encodes them
-//	4 bytes  CRC-32C of everything before, little-endian
+//	         second); of latencies the maximum, count less the number of values as a
+//	         signed number, and the number of buckets
+//
+// and the other two columns hold, for all latencies one after another, the pairs of
+// bucket distance and count of analysis.Histogram: distances of one and counts of a
+// few are most of a busy cell, and take some two and four bits.
 //
 // Cells stand in the order of their seconds and keys, so that the same evidence is
 // the same bytes.
 const (
-	packFormat    = 1
+	packFormat    = 2
 	bucketSeconds = 10
 
 	hasFirst   = 1 << 4
@@ -111,7 +120,14 @@ func cmpAll(pairs ...string) int {
 }
 
 // packScratch is memory that the rows of one object share while they are packed.
-type packScratch struct{ kinds, cells []byte }
+type packScratch struct {
+	kinds, cells, heads, latency []byte
+	pairs                        pairColumns
+	columns                      columnPacker
+}
+
+// pairColumns are the distances and the counts of the buckets of latencies.
+type pairColumns struct{ distances, counts []byte }
 
 func (p *packScratch) bucket(bucket int64, cells []*analysis.Cell) ([]byte, error) {
 	strings, texts := map[string]uint64{}, []string(nil)
@@ -125,6 +141,7 @@ func (p *packScratch) bucket(bucket int64, cells []*analysis.Cell) ([]byte, erro
 	}
 	kinds := map[analysis.CellKey]uint64{}
 	kindBytes, body := p.kinds[:0], p.cells[:0]
+	p.pairs.distances, p.pairs.counts = p.pairs.distances[:0], p.pairs.counts[:0]
 	defer func() { p.kinds, p.cells = kindBytes, body }()
 	var err error
 	for _, c := range cells {
@@ -140,23 +157,21 @@ func (p *packScratch) bucket(bucket int64, cells []*analysis.Cell) ([]byte, erro
 			kindBytes = binary.AppendUvarint(kindBytes, uint64(key.Status))
 			kindBytes = binary.AppendUvarint(kindBytes, uint64(key.TargetStatus))
 		}
-		if body, err = appendCell(body, c, byte(c.Second-bucket*bucketSeconds), kind); err != nil {
+		if body, err = p.appendCell(body, c, byte(c.Second-bucket*bucketSeconds), kind); err != nil {
 			return nil, err
 		}
 	}
-	size := 5*binary.MaxVarintLen64 + len(kindBytes) + len(body)
+	heads := binary.AppendUvarint(p.heads[:0], uint64(len(texts)))
 	for _, s := range texts {
-		size += binary.MaxVarintLen64 + len(s)
+		heads = binary.AppendUvarint(heads, uint64(len(s)))
+		heads = append(heads, s...)
 	}
-	data := append(make([]byte, 0, size), packFormat)
-	data = binary.AppendUvarint(data, uint64(len(cells)))
-	data = binary.AppendUvarint(data, uint64(len(texts)))
-	for _, s := range texts {
-		data = binary.AppendUvarint(data, uint64(len(s)))
-		data = append(data, s...)
+	heads = binary.AppendUvarint(heads, uint64(len(kinds)))
+	p.heads = append(append(heads, kindBytes...), body...)
+	data := binary.AppendUvarint([]byte{packFormat}, uint64(len(cells)))
+	for _, column := range [][]byte{p.heads, p.pairs.distances, p.pairs.counts} {
+		data = p.columns.append(data, column)
 	}
-	data = binary.AppendUvarint(data, uint64(len(kinds)))
-	data = append(append(data, kindBytes...), body...)
 	return appendChecksum(data), nil
 }
 
@@ -164,7 +179,7 @@ func appendChecksum(data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 }
 
-func appendCell(b []byte, c *analysis.Cell, second byte, kind uint64) ([]byte, error) {
+func (p *packScratch) appendCell(b []byte, c *analysis.Cell, second byte, kind uint64) ([]byte, error) {
 	head := second
 	if !c.First.IsZero() {
 		head |= hasFirst
@@ -194,9 +209,30 @@ func appendCell(b []byte, c *analysis.Cell, second byte, kind uint64) ([]byte, e
 		b = binary.AppendVarint(b, c.Last.UnixMicro()-base)
 	}
 	if head&hasLatency != 0 {
-		return c.Latency.AppendBinary(b)
+		return p.appendLatency(b, c)
 	}
 	return b, nil
+}
+
+// appendLatency appends what the heads have of a cell's latencies, and their buckets
+// to the other columns.
+func (p *packScratch) appendLatency(b []byte, c *analysis.Cell) (_ []byte, err error) {
+	if p.latency, err = c.Latency.AppendBinary(p.latency[:0]); err != nil {
+		return nil, err
+	}
+	r := reader{b: p.latency}
+	b = binary.AppendUvarint(b, r.number())
+	b = binary.AppendVarint(b, int64(c.Count)-int64(r.number()))
+	pairs := reader{b: r.bytes()}
+	n := uint64(0)
+	for ; len(pairs.b) > 0; n++ {
+		p.pairs.distances = pairs.copyNumber(p.pairs.distances)
+		p.pairs.counts = pairs.copyNumber(p.pairs.counts)
+	}
+	if r.bad || pairs.bad {
+		return nil, errPacked
+	}
+	return binary.AppendUvarint(b, n), nil
 }
 
 var errPacked = errors.New("packed cells are damaged")
@@ -210,6 +246,9 @@ type unpacker struct {
 	latency  []analysis.Histogram // free ones
 	texts    []string             // of the row at hand
 	kinds    []analysis.CellKey
+	pairs    [2]reader // of the row at hand: distances, counts
+	buffers  [3][]byte // of columns
+	columns  columnPacker
 }
 
 // newUnpacker expects about n cells. A second belongs to the window by its start.
@@ -232,10 +271,10 @@ func packedCount(data []byte) int {
 		return 0
 	}
 	n, _ := binary.Uvarint(data[1:])
-	return int(min(n, uint64(len(data)/3))) // a cell takes at least three bytes
+	return int(min(n, uint64(8*len(data)))) // it is only a hint, and a cell takes more than a bit
 }
 
-// add unpacks one row. Its bytes must not be changed afterwards.
+// add unpacks one row.
 func (u *unpacker) add(source string, bucket int64, data []byte) error {
 	if len(data) < 5 || data[0] != packFormat {
 		return errPacked
@@ -244,17 +283,24 @@ func (u *unpacker) add(source string, bucket int64, data []byte) error {
 	if binary.LittleEndian.Uint32(data[end:]) != crc32.Checksum(data[:end], castagnoli) {
 		return errPacked
 	}
-	r := reader{b: data[1:end]}
-	cells := r.number()
+	row := reader{b: data[1:end]}
+	cells := row.number()
+	r := reader{b: u.columns.read(&row, &u.buffers[0])}
+	distances, counts := u.columns.read(&row, &u.buffers[1]), u.columns.read(&row, &u.buffers[2])
+	u.pairs = [2]reader{{b: distances}, {b: counts}}
+	if row.bad || len(row.b) > 0 || cells > uint64(len(r.b)) {
+		return errPacked
+	}
+	memory := make([]byte, 0, len(distances)+len(counts)) // what histograms keep
 	if err := u.readKinds(&r, source); err != nil {
 		return err
 	}
 	for range cells {
-		if err := u.readCell(&r, bucket*bucketSeconds); err != nil {
+		if err := u.readCell(&r, &memory, bucket*bucketSeconds); err != nil {
 			return err
 		}
 	}
-	if r.bad || len(r.b) > 0 {
+	if r.bad || len(r.b)+len(u.pairs[0].b)+len(u.pairs[1].b) > 0 {
 		return errPacked
 	}
 	return nil
@@ -294,7 +340,7 @@ func (u *unpacker) text(b []byte) string {
 	return s
 }
 
-func (u *unpacker) readCell(r *reader, bucketStart int64) error {
+func (u *unpacker) readCell(r *reader, memory *[]byte, bucketStart int64) error {
 	head := r.byte()
 	kind, count := r.number(), r.number()
 	if r.bad || kind >= uint64(len(u.kinds)) || count > math.MaxInt32 {
@@ -321,11 +367,10 @@ func (u *unpacker) readCell(r *reader, bucketStart int64) error {
 		if len(u.latency) == 0 {
 			u.latency = make([]analysis.Histogram, 512)
 		}
-		rest, err := u.latency[0].Decode(r.b)
-		if err != nil {
+		latency = &u.latency[0]
+		if err := u.readLatency(r, memory, latency, int64(count)); err != nil {
 			return err
 		}
-		r.b, latency = rest, &u.latency[0]
 	}
 	if r.bad {
 		return errPacked
@@ -346,6 +391,33 @@ func (u *unpacker) readCell(r *reader, bucketStart int64) error {
 		c.Last = fromMicro(last)
 	}
 	return nil
+}
+
+// readLatency reads the latencies of a cell. Their pairs go to memory.
+func (u *unpacker) readLatency(r *reader, memory *[]byte, latency *analysis.Histogram, count int64) error {
+	top, values, buckets := r.number(), count-r.signed(), r.number()
+	if r.bad || top > math.MaxInt64 || values < 0 || buckets > uint64(len(u.pairs[0].b)) {
+		return errPacked
+	}
+	distances, counts := &u.pairs[0], &u.pairs[1]
+	from, pairs := len(*memory), *memory
+	for buckets > 0 && !distances.bad && !counts.bad {
+		d, c := distances.b, counts.b
+		n := 0
+		for most := min(int(buckets), len(d), len(c)); n < most && d[n]|c[n] < 0x80; n++ { // nearly always all of them
+			pairs = append(pairs, d[n], c[n])
+		}
+		distances.b, counts.b, buckets = d[n:], c[n:], buckets-uint64(n)
+		if buckets > 0 {
+			pairs = counts.copyNumber(distances.copyNumber(pairs))
+			buckets--
+		}
+	}
+	*memory = pairs
+	if distances.bad || counts.bad {
+		return errPacked
+	}
+	return latency.SetPairs(int64(top), int(values), pairs[from:len(pairs):len(pairs)])
 }
 
 // reader reads numbers from bytes; after a failure it is bad and yields zeros.
@@ -377,6 +449,16 @@ func (r *reader) number() uint64 {
 	}
 	r.b = r.b[n:]
 	return v
+}
+
+// copyNumber appends the next number to b as it is.
+func (r *reader) copyNumber(b []byte) []byte {
+	rest := r.b
+	r.number()
+	if r.bad {
+		return b
+	}
+	return append(b, rest[:len(rest)-len(r.b)]...)
 }
 
 func (r *reader) signed() int64 {

@@ -112,7 +112,22 @@ func TestDamagedCellsAreAnError(t *testing.T) {
 }
 
 func FuzzUnpack(f *testing.F) {
-	f.Add([]byte{packFormat, 1, 1, 1, 'x', 1, 0, 0, 0, 0, 0, 0, 1, 1, hasFirst, 0, 1, 2})
+	latency := new(analysis.Histogram)
+	for i := range int64(500) {
+		latency.Add(i * i)
+	}
+	for n := range 3 {
+		cells := []analysis.Cell{{CellKey: analysis.CellKey{Second: 1, Target: "x"}, Count: 500, Latency: latency, First: time.Unix(1, 0)}}
+		for i := range 300 * n {
+			cells = append(cells, analysis.Cell{CellKey: analysis.CellKey{Second: int64(i % 9), Route: string(rune('a' + i%26)), Status: i}, Count: 1})
+		}
+		rows, err := packCells("", cells)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(rows[0].data[:len(rows[0].data)-4])
+	}
+	f.Add([]byte{packFormat, 1, 18, 0, 1, 1, 'x', 1, 0, 0, 0, 0, 0, 0, 1, 1, hasLatency, 0, 1, 2, 0, 1, 1, 0, 5, 1, 0, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_ = packedCount(b)
 		_ = newUnpacker(time.Unix(0, 0), time.Unix(1<<33, 0), 0).add("", 1, sealed(b)) // must not crash
