@@ -46,6 +46,8 @@ func (d *demo) compare(ctx context.Context, name, id string, body json.RawMessag
 				class, was.Failures, was.Requests, r.Truth[class].Failures, r.Truth[class].Requests))
 		}
 	}
+	r.differences = append(r.differences, compareJourneys(&r.report, truth)...)
+	r.differences = append(r.differences, compareCalls(&r.report, truth)...)
 	r.AsExpected = len(r.differences) == 0
 	return r, nil
 }

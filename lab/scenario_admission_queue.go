@@ -59,7 +59,7 @@ var admissionQueue = scenario{
 		Findings: []string{
 			"rejection-surge", // the bots, who are refused, and whom nobody declared
 		},
-		MayAlso: busyMachine,
+		MayAlso: append([]string{"query-failed"}, busyMachine...), // a scrape that took too long
 	},
 }
 

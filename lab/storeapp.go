@@ -31,7 +31,7 @@ type storeApp struct {
 // OrderTruth is what became of one order at the app in the store.
 type OrderTruth struct {
 	Key     string
-	Placed  time.Time
+	Began   time.Time // when its creation was answered, or known to have failed: the first that is written down
 	Created bool
 	// Attempts that were made, and whether the last of them succeeded.
 	DetailAttempts, AckAttempts int
@@ -70,15 +70,12 @@ func (a *storeApp) run(ctx context.Context) {
 
 // order takes one order from its creation to its acknowledgement.
 func (a *storeApp) order(key string, menus int) {
-	order := &OrderTruth{Key: key, Placed: stamp(time.Now())}
-	a.mu.Lock()
-	a.orders = append(a.orders, order)
-	a.mu.Unlock()
 	body, _ := json.Marshal(map[string]any{"store": 17, "menus": slices.Repeat([]int{1}, menus)}) // never fails
 	path := "/v1/orders/" + key
-	created := a.attempt(key, stepCreate, 1, http.MethodPut, path, string(body))
+	began, created := a.attempt(key, stepCreate, 1, http.MethodPut, path, string(body))
+	order := &OrderTruth{Key: key, Began: began, Created: created}
 	a.mu.Lock()
-	order.Created = created
+	a.orders = append(a.orders, order)
 	a.mu.Unlock()
 	if !created { // nobody hears of an order that is not there
 		return
@@ -96,7 +93,7 @@ func (a *storeApp) order(key string, menus int) {
 
 func (a *storeApp) retry(key, step, method, path string) (ok bool, attempts int) {
 	for attempts = 1; ; attempts++ {
-		if a.attempt(key, step, attempts, method, path, "") {
+		if _, ok := a.attempt(key, step, attempts, method, path, ""); ok {
 			return true, attempts
 		}
 		if attempts == a.tries {
@@ -106,10 +103,10 @@ func (a *storeApp) retry(key, step, method, path string) (ok bool, attempts int)
 	}
 }
 
-func (a *storeApp) attempt(key, step string, attempt int, method, path, body string) bool {
+func (a *storeApp) attempt(key, step string, attempt int, method, path, body string) (at time.Time, ok bool) {
 	view, _ := a.customer.ask(fmt.Sprintf("%s-%s-%d", key, step, attempt), method, path, body)
 	a.write(key, step, view)
-	return view.Outcome == analysis.OutcomeOK
+	return view.Done, view.Outcome == analysis.OutcomeOK
 }
 
 // write appends one attempt to the app's records. The app does not know who served
@@ -150,11 +147,11 @@ type OrderTable struct {
 	NeverAcked int
 }
 
-// OrderTable counts the orders that were placed in a half-open span.
+// OrderTable counts the orders that began in a half-open span.
 func (t Truth) OrderTable(from, to time.Time) OrderTable {
 	var row OrderTable
 	for _, o := range t.Orders {
-		if o.Placed.Before(from) || !o.Placed.Before(to) {
+		if o.Began.Before(from) || !o.Began.Before(to) {
 			continue
 		}
 		row.Orders++
