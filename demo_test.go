@@ -54,6 +54,9 @@ func TestDemo(t *testing.T) {
 			if status != exitOK || !result.AsExpected || result.Name != scenario {
 				t.Errorf("exit %d, as expected: %v; verdict %s, findings %v\n%s", status, result.AsExpected, report.Verdict.State, findingCodes(report), stderr)
 			}
+			if tables := reportTables[scenario]; tables != nil {
+				tables(t, report)
+			}
 			truth := readTruth(t, filepath.Join(dir, scenario), report)
 			for class, want := range truth.totals {
 				total := report.Totals[class]
