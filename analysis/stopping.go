@@ -24,10 +24,14 @@ func (s *stopping) from() time.Time {
 	return earliest(s.asked, s.began, s.ended, s.aborted, s.killed, s.exited)
 }
 
-// over is when the process was gone: at the latest when the next one began.
+// over is when the process was gone: at the latest when the next one began, and where
+// nobody saw either, when it said that it had finished.
 func (s *stopping) over() time.Time {
 	if end := s.gone(); !end.IsZero() {
 		return end
+	}
+	if s.next.IsZero() {
+		return s.ended
 	}
 	return s.next
 }

@@ -289,7 +289,7 @@ func TimelineSVG(t Timeline) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var18 string
-			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(short(target.Name, 12))
+			templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(short(target.Name, 11))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/timeline.templ`, Line: 40, Col: 28}
 			}
@@ -858,7 +858,7 @@ func TimelineSVG(t Timeline) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var55 string
-			templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(short(lane.Label, 11))
+			templ_7745c5c3_Var55, templ_7745c5c3_Err = templ.JoinStringErrs(short(lane.Label, 10))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/timeline.templ`, Line: 76, Col: 27}
 			}
@@ -1000,7 +1000,7 @@ func TimelineSVG(t Timeline) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var65 string
-			templ_7745c5c3_Var65, templ_7745c5c3_Err = templ.JoinStringErrs(short(lane.Label, 11))
+			templ_7745c5c3_Var65, templ_7745c5c3_Err = templ.JoinStringErrs(short(lane.Label, 10))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `views/timeline.templ`, Line: 87, Col: 27}
 			}
