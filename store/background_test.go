@@ -89,7 +89,9 @@ func TestBackground(t *testing.T) {
 // Of sealed reports of earlier deploys, what was measured exactly or from above.
 func TestEjectionsOfEarlierDeploys(t *testing.T) {
 	db, ctx := open(t)
-	seconds := func(v float64, bound analysis.Bound) *analysis.Bounded { return &analysis.Bounded{Value: v, Bound: bound} }
+	seconds := func(v float64, bound analysis.Bound) *analysis.Bounded {
+		return &analysis.Bounded{Value: v, Bound: bound}
+	}
 	mark := analysis.Time{Time: at(-9000)}
 	targets := []analysis.TargetReport{
 		{Target: "by checks", DrainMarkedAt: mark, Checks: &analysis.ChecksReport{Eject: seconds(12.5, analysis.Exact)}},
