@@ -127,9 +127,6 @@ func (b *bench) requiredIn(s Scope) []Required {
 	for _, probe := range b.obs.Service.Probes {
 		if probe.Class == class {
 			why := b.wholeOver(probe.Name, s)
-			if why == "" && b.seenTo.Before(b.to) {
-				why = "horizon"
-			}
 			list = append(list, Required{Source: probe.Name, Complete: why == "", Why: why})
 		}
 	}
@@ -299,7 +296,7 @@ func (b *bench) endedAfter(s Scope) Evidence {
 	var from, to time.Time
 	for i := range b.obs.Probes {
 		p := &b.obs.Probes[i]
-		if p.Class == s.Traffic && !p.Sent.Before(s.From.Time) && p.Sent.Before(s.To.Time) && !p.Done.Before(s.To.Time) && b.probeOutcome(p).Failure() {
+		if p.Class == s.Traffic && within(p.Sent, s.From.Time, s.To.Time) && !p.Done.Before(s.To.Time) && b.probeOutcome(p).Failure() {
 			from, to = earliest(from, p.Sent), latest(to, p.Done)
 			e.Source = p.Source
 			e.Count++

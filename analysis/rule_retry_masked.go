@@ -45,7 +45,7 @@ func retryMasked(b *bench) ([]Finding, string) {
 	}
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		if m := found[key{r.Source, r.Class}]; m != nil && len(r.FailedOn) > 0 && !r.Outcome.Failure() && !r.End.Before(b.started) && r.moment().Before(b.seenTo) {
+		if m := found[key{r.Source, r.Class}]; m != nil && !r.Outcome.Failure() && !r.End.Before(b.started) && r.moment().Before(b.seenTo) {
 			m.on = append(m.on, r.FailedOn...)
 			m.kept++
 		}
@@ -102,9 +102,7 @@ func (m *masked) add(c *Cell, started, seenTo time.Time) {
 		if c.Masked == 0 {
 			return
 		}
-		if m.from.IsZero() || c.First.Before(m.from) {
-			m.from = c.First
-		}
+		m.from = earliest(m.from, c.First)
 		m.to = latest(m.to, c.Last)
 	}
 }

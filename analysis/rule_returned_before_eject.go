@@ -52,7 +52,7 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 			})
 		}
 	}
-	if len(found) == 0 && !died && len(b.obs.Service.AppLogs) == 0 {
+	if !died && len(b.obs.Service.AppLogs) == 0 {
 		return nil, whySignals // only an application log tells an unasked death
 	}
 	for _, log := range b.obs.Service.AppLogs {

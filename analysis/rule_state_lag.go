@@ -20,7 +20,7 @@ func stateLag(b *bench) ([]Finding, string) {
 			if down != nil {
 				measured = true
 				values["down_from_s"], values["down_to_s"] = down.From, down.To
-				late = late || down.From > seconds(allowed)
+				late = down.From > seconds(allowed)
 			}
 			if up != nil && !b.openFor(l.group, c.firstServed, c.firstServed) {
 				measured = true

@@ -44,6 +44,7 @@ func TestReturnedBeforeEjectBounds(t *testing.T) {
 		}, "clear"},
 		{"never told to be ready", func(b *table) { died(b, 100, 0, 103); b.poll("api-1", StateHealthy, 90, 110) }, whyServed},
 		{"never served again", func(b *table) { died(b, 100, 102, 0); b.poll("api-1", StateHealthy, 90, 110) }, whyServed},
+		{"nor is all of the log there", func(b *table) { died(b, 100, 102, 120); b.coverage["api-1.log"].Blind = []Blind{{}} }, whyServed},
 		{"in again after two checks, its state was out", func(b *table) {
 			died(b, 100, 102, 120)
 			b.poll("api-1", StateUnhealthy, 110)
@@ -101,6 +102,10 @@ func TestReturnedThenFailedBounds(t *testing.T) {
 }
 
 func TestShutdown5xxBounds(t *testing.T) {
+	handled := func(b *table, target string, at float64, status int) *HandledRequest {
+		b.obs.Handled = append(b.obs.Handled, HandledRequest{Source: target + ".log", Target: target, Run: "r", Seq: len(b.obs.Handled), At: b.at(at), Status: status})
+		return &b.obs.Handled[len(b.obs.Handled)-1]
+	}
 	lay := func(start, end float64) func(*table) {
 		return func(b *table) {
 			b.cycle("api-1", 100, 105, 0)
@@ -116,6 +121,33 @@ func TestShutdown5xxBounds(t *testing.T) {
 		{"the timeout before it", lay(97, 98), "clear"},
 		{"as it was ready", lay(105, 106), "clear"},
 		{"by another", func(b *table) { lay(101, 102)(b); b.failures[0].target = "api-2" }, "clear"},
+		{"by its own log, where no access log tells", func(b *table) {
+			b.cycle("api-1", 100, 105, 0)
+			handled(b, "api-1", 98, 500)    // the timeout before it
+			handled(b, "api-1", 98.5, 500)  // within it
+			handled(b, "api-1", 104.9, 503) // not yet back
+			handled(b, "api-1", 105, 500)   // back
+			handled(b, "api-1", 101, 499)   // no 5xx
+			handled(b, "api-2", 101, 500)   // another's
+			handled(b, "api-1", 101, 500).Begun = true
+			health := handled(b, "api-1", 101, 500)
+			b.obs.Probes = []ProbeRequest{{Class: ClassHealth, Run: health.Run, Seq: health.Seq}, {Class: ClassProbe, Run: "r", Seq: 2}}
+		}, "api-1 98.5–104.9 failed=2 pool_exhausted=0 shutdown_began_at=- (2)"},
+		{"its log tells no status", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 0) }, whyNoAccessLog},
+		{"its log tells a status of what it received", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 200).Begun = true }, whyNoAccessLog},
+		{"its log tells only good ones", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 200) }, "clear"},
+		{"what the access log tells is not told twice", func(b *table) { lay(101, 102)(b); handled(b, "api-1", 101, 500) }, "api-1 100–102 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
+		{"with its own shutdown and a pool that ran dry", func(b *table) {
+			lay(101, 102)(b)
+			for _, s := range []stopping{{target: "api-1", began: b.at(97.9)}, {target: "api-1", began: b.at(98)}, {target: "api-1", began: b.at(105.1)}, {target: "api-2", began: b.at(101)}} {
+				b.stoppings = append(b.stoppings, s)
+			}
+			b.signals = map[Event][]*Signal{EventPoolExhausted: {{Event: EventPoolExhausted, Target: "api-1", At: b.at(101)}, {Event: EventPoolExhausted, Target: "api-1", At: b.at(102)}}}
+		}, "api-1 100–102 failed=1 pool_exhausted=2 shutdown_began_at=98 (1) (2)"},
+		{"a shutdown that began as it was back", func(b *table) {
+			lay(101, 102)(b)
+			b.stoppings = []stopping{{target: "api-1", began: b.at(105)}}
+		}, "api-1 100–102 failed=1 pool_exhausted=0 shutdown_began_at=105 (1)"},
 		{"made by the load balancer", func(b *table) { lay(101, 102)(b); b.failures[0].outcome = OutcomeLB5xx }, "clear"},
 		{"a health sample", func(b *table) { lay(101, 102)(b); b.failures[0].class = ClassHealth }, "clear"},
 		{"never back: until the end", func(b *table) { lay(299, 301)(b); b.life("api-1").cycles[0].ready = time.Time{} }, "api-1 100–301 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
@@ -188,6 +220,8 @@ func TestReregisteredBounds(t *testing.T) {
 		{"UNUSED, then unhealthy", lay(StateHealthy, StateUnusedNCP, StateUnhealthy), "api-1 82–120 after_s=2 state=unhealthy (1)"},
 		{"still displayed as in, then draining", lay(StateHealthy, StateHealthy, StateDraining), "clear"},
 		{"draining, then unused", lay(StateHealthy, StateDraining, StateUnused), "clear"},
+		{"in all the while", lay(StateHealthy, StateHealthy, StateHealthy), "clear"},
+		{"draining, then a word of its own, then in", lay(StateHealthy, StateDraining, "moving", StateHealthy), "api-1 83–120 after_s=3 state=healthy (1)"},
 		{"in when it was ready", func(b *table) { lay(StateHealthy, StateDraining)(b); b.poll("api-1", StateHealthy, 120) }, "clear"},
 		{"never ready: until the end of what was seen", func(b *table) {
 			lay(StateHealthy, StateDraining)(b)
@@ -218,6 +252,7 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 			b.lost("api-1", 101, 102)
 		}, whyNoStop},
 		{"it died", func(b *table) { lay(b).onPurpose = false; b.lost("api-1", 101, 102) }, whyNoStop},
+		{"a fault, in which somebody stopped it", func(b *table) { lay(b); b.obs.Deploy.Kind = KindFault }, whyNoAccessLog},
 		{"no log, no failure", func(b *table) { lay(b) }, whyNoAccessLog},
 		{"too little traffic to tell", func(b *table) { lay(b); b.cell("alb", "api-2", 101, 102, 1) }, whyServed},
 		{"enough traffic went elsewhere", func(b *table) { lay(b); b.cell("alb", "api-2", 101, 102, 100) }, "clear"},

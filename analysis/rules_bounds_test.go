@@ -304,6 +304,11 @@ func TestFailOpenBounds(t *testing.T) {
 			b.poll("api-1", StateHealthy, 51)
 			b.poll("api-2", StateHealthy, 51)
 		}, ""},
+		{"one poll is looked at as a whole", func(b *table) {
+			b.poll("api-1", StateUnhealthy, 50, 51)
+			b.poll("api-2", StateUnhealthy, 50)
+			b.poll("api-2", StateHealthy, 51)
+		}, ""},
 		{"one that is in", func(b *table) {
 			b.poll("api-1", StateUnhealthy, 50, 51, 52)
 			b.poll("api-2", StateHealthy, 50, 51, 52)
@@ -320,6 +325,26 @@ func TestFailOpenBounds(t *testing.T) {
 	} {
 		if got := spans(c.lay); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Both were out from 100 to 110, by a poll a second: a second more at either end.
+func TestOpenForBounds(t *testing.T) {
+	b := newTable()
+	for s := 100.0; s <= 110; s++ {
+		b.poll("api-1", StateUnhealthy, s)
+		b.poll("api-2", StateUnhealthy, s)
+	}
+	b.poll("api-1", StateHealthy, 111)
+	b.poll("api-2", StateHealthy, 111)
+	for _, c := range []struct {
+		group    string
+		from, to float64
+		want     bool
+	}{{"api", 99, 111, true}, {"api", 98.9, 105, false}, {"api", 105, 111.1, false}, {"web", 101, 102, false}, {"api", 104, 105, true}} {
+		if got := b.openFor(c.group, b.at(c.from), b.at(c.to)); got != c.want {
+			t.Errorf("%+v: %t", c, got)
 		}
 	}
 }
@@ -581,6 +606,11 @@ func TestQueryFailedBounds(t *testing.T) {
 		{"before the window", run(-10, -1, "throttled"), "clear"},
 		{"up to its start", run(-10, 0, "throttled"), "0–0 code=throttled count=1 error=throttled,-10 source=states (1)"},
 		{"after it", run(300, 310, "throttled"), "clear"},
+		{"a target asked for its own metrics while it was down", func(b *table) {
+			b.obs.Service.Metrics = []MetricsSource{{Name: "states", Target: "api-1"}}
+			b.cycle("api-1", 100, 120, 0)
+			run(105, 106, "unreachable")(b)
+		}, "clear"},
 		{"beyond its end", run(299, 310, "throttled"), "299–300 code=throttled count=1 error=throttled,299 source=states (1)"},
 		{"at one moment", run(100, 100, "throttled"), "100–100.000001 code=throttled count=1 error=throttled,100 source=states (1)"},
 		{"two of a kind and another", func(b *table) {
