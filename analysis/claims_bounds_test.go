@@ -1,0 +1,463 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// clean lays down evidence of which a claim of no failure is borne out: a log that was
+// read, is whole and had users at risk, and likewise a probe.
+func (b *table) clean() {
+	b.obs.Service.Probes = []Probe{{Name: "store", Class: ClassProbe}, {Name: "health", Class: ClassHealth}}
+	for _, source := range []string{"alb", "store", "health"} {
+		b.coverage[source] = &Coverage{Source: source}
+	}
+	b.coverage["alb"].HorizonPassed = new(true)
+	b.cell("alb", "api-1", 61, 62, 5)
+	b.prober[ClassProbe] = true
+	b.phase("baseline", 0, 60)
+	phase := b.phase("drain", 60, 300)
+	phase.Traffic[ClassUser], phase.Traffic[ClassProbe] = &Counts{Requests: 5}, &Counts{Requests: 5}
+}
+
+func TestStateOfAClaimOfNoFailure(t *testing.T) {
+	const user, probe = ClassUser, ClassProbe
+	blind := func(source string, from, to float64, reason string) func(*table) {
+		return func(b *table) {
+			b.coverage[source].Blind = []Blind{{Time{b.at(from)}, Time{b.at(to)}, reason, ""}}
+		}
+	}
+	fails := func(class Class, cause Cause, start, end float64, n int) func(*table) {
+		return func(b *table) {
+			f := b.lost("api-1", start, end)
+			f.class, f.cause, f.n = class, cause, n
+		}
+	}
+	for _, c := range []struct {
+		name   string
+		class  Class
+		caused bool
+		bend   func(*table)
+		want   string // state, reason and evidence
+	}{
+		{"clean", user, true, func(*table) {}, "supported no_failure"},
+		{"clean for probes", probe, true, func(*table) {}, "supported no_failure"},
+		{"a failure of the deploy's", user, true, fails(user, CauseDeploy, 100, 101, 1), "disproved caused_by_deploy requests 101–101 (1)"},
+		{"of the version's", user, true, fails(user, CauseVersion, 100, 101, 1), "disproved caused_by_version requests 101–101 (1)"},
+		{"background, taken literally", user, false, fails(user, CauseBackground, 100, 101, 1), "disproved failure_in_scope requests 101–101 (1)"},
+		{"background", user, true, fails(user, CauseBackground, 100, 101, 1), "supported no_failure requests 101–101 (1)"},
+		{"three, with a probe's between and one before the deploy", user, true, func(b *table) {
+			fails(user, CauseDeploy, 50, 59, 1)(b)
+			fails(user, CauseDeploy, 100, 101, 2)(b)
+			fails(probe, CauseDeploy, 100, 102, 1)(b)
+			fails(user, CauseDeploy, 103, 104, 1)(b)
+		}, "disproved caused_by_deploy requests 101–104 (3)"},
+		{"a probe's", probe, true, fails(probe, CauseDeploy, 100, 101, 1), "disproved caused_by_deploy probes 101–101 (1)"},
+		{"shared", user, true, fails(user, CauseShared, 100, 101, 1), "inconclusive shared_failure requests 101–101 (1)"},
+		{"unexplained", user, true, fails(user, CauseUnexplained, 100, 101, 1), "inconclusive unexplained_failure requests 101–101 (1)"},
+		{"no log that counts", user, true, func(b *table) { b.counting = map[string]bool{} }, "untested not_measured"},
+		{"records of a probe that is not configured", probe, true, func(b *table) { b.obs.Service.Probes = nil }, "untested not_measured"},
+		{"a log of which nothing was read", user, true, func(b *table) { b.obs.Cells = nil }, "untested not_measured"},
+		{"a log of which nothing is known", user, true, func(b *table) { delete(b.coverage, "alb") }, "inconclusive not_measured"},
+		{"a surge of users", user, true, func(b *table) { b.surges = []surge{{class: user}} }, "inconclusive surge"},
+		{"a surge of probes", user, true, func(b *table) { b.surges = []surge{{class: probe}} }, "supported no_failure"},
+		{"blind until the deploy began", user, true, blind("alb", 50, 60, blindGap), "supported no_failure"},
+		{"blind for a moment of it", user, true, blind("alb", 50, 60.1, blindGap), "inconclusive source_blind"},
+		{"blind from the window's end on", user, true, blind("alb", 300, 310, blindGap), "supported no_failure"},
+		{"blind at its end", user, true, blind("alb", 299.9, 310, blindGap), "inconclusive source_blind"},
+		{"waiting is not blind", user, true, blind("alb", 100, 300, blindHorizon), "supported no_failure"},
+		{"a probe that was blind", probe, true, blind("store", 100, 101, blindGap), "inconclusive source_blind"},
+		{"the health samples were", probe, true, blind("health", 100, 101, blindGap), "supported no_failure"},
+		{"its horizon has not passed", user, true, func(b *table) { b.coverage["alb"].HorizonPassed = new(false) }, "inconclusive horizon_not_passed"},
+		{"the window is not over", user, true, func(b *table) { b.seenTo = b.at(299) }, "inconclusive horizon_not_passed"},
+		{"nor for probes", probe, true, func(b *table) { b.seenTo = b.at(299) }, "inconclusive horizon_not_passed"},
+		{"a known request is missing", user, true, func(b *table) {
+			b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: 3, Found: 2}}
+		}, "inconclusive source_incomplete"},
+		{"all known are there", user, true, func(b *table) {
+			b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: 3, Found: 3}}
+		}, "supported no_failure"},
+		{"the load balancer counted more", user, true, func(b *table) {
+			b.counted = []countedSum{{log: "alb", known: 100, found: 90}}
+		}, "inconclusive source_incomplete"},
+		{"lines that were not understood", user, true, func(b *table) {
+			b.obs.Objects = []Object{{Source: "alb", SetAside: 1, From: b.at(100), To: b.at(160)}}
+		}, "inconclusive source_incomplete"},
+		{"blind and incomplete is blind", user, true, func(b *table) {
+			blind("alb", 100, 101, blindGap)(b)
+			b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: 3, Found: 2}}
+		}, "inconclusive source_blind"},
+		{"not reported", user, true, func(b *table) { b.obs.Deploy.ReportedAt = time.Time{} }, "inconclusive deploy_not_over"},
+		{"clocks disagree, and something failed", user, true, func(b *table) { b.doubtful = true; fails(user, CauseBackground, 1, 2, 1)(b) }, "inconclusive clocks_disagree"},
+		{"clocks disagree, and a probe failed", user, true, func(b *table) { b.doubtful = true; fails(probe, CauseBackground, 1, 2, 1)(b) }, "supported no_failure"},
+		{"nobody at risk", user, true, func(b *table) { b.report.Phases[1].Traffic[user].Requests = 0 }, "untested nobody_in_risky_phases"},
+		{"a probe failed after the window", probe, true, func(b *table) {
+			add := func(sent, done float64, outcome Outcome) {
+				b.obs.Probes = append(b.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: probe, Sent: b.at(sent), Done: b.at(done), Outcome: outcome})
+			}
+			add(59.9, 301, OutcomeTimeout) // sent before the scope
+			add(60, 300, OutcomeTimeout)
+			add(299, 302, OutcomeTimeout)
+			add(300, 303, OutcomeTimeout) // sent after it
+			add(299, 299.9, OutcomeTimeout)
+			add(298, 304, OutcomeOK)
+			add(298, 304, OutcomeTimeout)
+			b.obs.Probes[len(b.obs.Probes)-1].Class = ClassHealth
+		}, "inconclusive failure_ended_after_window probes 60–302 (2)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newTable()
+			b.clean()
+			c.bend(b)
+			claim := Claim{Scope: Scope{c.class, Time{b.started}, Time{b.to}}}
+			b.judgeFailures(&claim, c.caused)
+			if got := b.claim(claim); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+// claim prints a claim's state, its reason and its evidence.
+func (b *table) claim(c Claim) string {
+	words := []string{string(c.State), c.Reason}
+	for _, e := range c.Evidence {
+		words = append(words, e.Kind, b.seconds(e.From.Time)+"–"+b.seconds(e.To.Time))
+		if e.Count > 0 {
+			words = append(words, fmt.Sprintf("(%d)", e.Count))
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+func TestWhetherAnybodyWasThere(t *testing.T) {
+	users := func(n int) map[Class]*Counts { return map[Class]*Counts{ClassUser: {Requests: n}} }
+	for _, c := range []struct {
+		name   string
+		phases []Phase
+		want   bool
+	}{
+		{"in no phase at risk", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "drain", Traffic: users(0)}, {Kind: "tail", Traffic: users(9)}}, true},
+		{"in one of two at risk", []Phase{{Kind: "drain", Traffic: users(0)}, {Kind: "back", Traffic: users(1)}}, false},
+		{"in two", []Phase{{Kind: "drain", Traffic: users(1)}, {Kind: "back", Traffic: users(1)}}, false},
+		{"in the baseline only", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "build", Traffic: users(0)}}, true},
+		{"after it, where nothing is at risk", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "build", Traffic: users(1)}, {Kind: "tail", Traffic: users(1)}}, false},
+		{"not measured", []Phase{{Kind: "drain"}, {Kind: "tail"}}, true},
+	} {
+		b := newTable()
+		b.report.Phases = c.phases
+		if got := b.nobodyThere(ClassUser); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+func TestStateOfAlwaysOneTarget(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		bend func(*table)
+		want string
+	}{
+		{"clean", func(*table) {}, "supported no_failure"},
+		{"none for 10 s, beside what lies outside the deploy", func(b *table) {
+			b.zero = []Span{b.span(10, 60), b.span(50, 61), b.span(100, 110)}
+		}, "disproved zero_targets requests 50–61 requests 100–110"},
+		{"none until it began", func(b *table) { b.zero = []Span{b.span(10, 60)} }, "supported no_failure"},
+		{"none from the end on", func(b *table) { b.zero = []Span{b.span(300, 310)} }, "supported no_failure"},
+		{"perhaps none", func(b *table) { b.maybeZero = []Span{b.span(100, 110)} }, "inconclusive served_unknown"},
+		{"perhaps none before it", func(b *table) { b.maybeZero = []Span{b.span(10, 60)} }, "supported no_failure"},
+		{"nobody known to have served", func(b *table) { b.life("api-1").points = nil }, "inconclusive served_unknown"},
+		{"nor any source", func(b *table) {
+			b.life("api-1").points = nil
+			b.counting, b.obs.Service.Probes = map[string]bool{}, nil
+		}, "untested not_measured"},
+		{"no source but what they served", func(b *table) { b.counting, b.obs.Service.Probes = map[string]bool{}, nil }, "supported no_failure"},
+		{"the log is blind", func(b *table) {
+			b.coverage["alb"].Blind = []Blind{{Time{b.at(100)}, Time{b.at(101)}, blindGap, ""}}
+		}, "inconclusive source_blind"},
+		{"the log is blind and does not count", func(b *table) {
+			b.coverage["alb"].Blind = []Blind{{Time{b.at(100)}, Time{b.at(101)}, blindGap, ""}}
+			b.counting = map[string]bool{}
+		}, "supported no_failure"},
+		{"the probe is blind", func(b *table) {
+			b.coverage["store"].Blind = []Blind{{Time{b.at(100)}, Time{b.at(101)}, blindGap, ""}}
+		}, "supported no_failure"},
+		{"the probe is blind, and no log counts", func(b *table) {
+			b.coverage["store"].Blind = []Blind{{Time{b.at(100)}, Time{b.at(101)}, blindGap, ""}}
+			b.counting = map[string]bool{}
+		}, "inconclusive source_blind"},
+		{"not over", func(b *table) { b.obs.Deploy.ReportedAt = time.Time{} }, "inconclusive deploy_not_over"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newTable()
+			b.clean()
+			b.life("api-1", 1)
+			c.bend(b)
+			var claim Claim
+			b.judgeAlwaysOne(&claim)
+			if got := b.claim(claim); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestStateOfEjectedBeforeStop(t *testing.T) {
+	stop := func(b *table) *cycle { // api-2 served 100 requests meanwhile: api-1 was out
+		b.cell("alb", "api-2", 101, 102, 100)
+		c := b.cycle("api-1", 100, 110, 115)
+		c.lastServed = b.at(99)
+		return c
+	}
+	checks := func(out ...float64) func(*table) {
+		return func(b *table) {
+			stop(b)
+			l := b.life("api-1")
+			l.checked = &checked{source: "checks", nodes: []nodeChecks{{first: b.at(0), last: b.at(299), known: []span{{b.at(0), b.at(299)}}}}}
+			for _, s := range out {
+				l.checked.changes = append(l.checked.changes, checkedChange{false, b.at(s)})
+			}
+		}
+	}
+	for _, c := range []struct {
+		name string
+		bend func(*table)
+		want string
+	}{
+		{"out", func(b *table) { stop(b) }, "supported no_failure"},
+		{"a fault", func(b *table) { stop(b); b.obs.Deploy.Kind = KindFault }, "untested not_applicable"},
+		{"no deploy", func(b *table) { stop(b); b.obs.Deploy.ID = "" }, "untested not_applicable"},
+		{"no log", func(b *table) { stop(b); b.counting = map[string]bool{} }, "untested not_measured"},
+		{"nothing stopped", func(*table) {}, "inconclusive stop_unknown"},
+		{"a cycle without a stop", func(b *table) { stop(b).stop = time.Time{} }, "inconclusive stop_unknown"},
+		{"a cycle without a stop, and one with", func(b *table) {
+			stop(b)
+			b.cycle("api-2", 0, 200, 0)
+		}, "supported no_failure"},
+		{"the log is blind", func(b *table) {
+			stop(b)
+			b.coverage["alb"].Blind = []Blind{{Time{b.at(200)}, Time{b.at(201)}, blindGap, ""}}
+		}, "inconclusive source_blind"},
+		{"too little traffic to tell", func(b *table) {
+			stop(b)
+			b.obs.Cells = b.obs.Cells[:1]
+		}, "inconclusive served_unknown"},
+		{"still sent to", func(b *table) {
+			stop(b)
+			b.cell("alb", "api-1", 101, 102, 3)
+			b.cell("alb", "api-1", 109, 109.5, 2).Class = ClassProbe
+		}, "disproved stopped_in_rotation requests 100–109.5 (5)"},
+		{"at the stop, and as it was ready", func(b *table) {
+			stop(b)
+			b.cell("alb", "api-1", 100, 101, 3)
+			b.cell("alb", "api-1", 110, 111, 3)
+		}, "supported no_failure"},
+		{"within what the clocks leave open", func(b *table) {
+			stop(b)
+			b.doubt = time.Second
+			b.cell("alb", "api-1", 101, 102, 3)
+		}, "supported no_failure"},
+		{"not answered by it, failed, another's, by another log", func(b *table) {
+			stop(b)
+			b.cell("alb", "api-1", 101, 102, 3).TargetStatus = 0
+			b.cell("alb", "api-1", 101, 102, 3).Outcome = OutcomeTarget5xx
+			b.cell("alb", "api-2", 101, 102, 3)
+			b.cell("edge", "api-1", 101, 102, 3)
+		}, "supported no_failure"},
+		{"out by the checks", checks(95), "supported no_failure"},
+		{"in by the checks", checks(), "disproved stopped_in_rotation checks 100–100"},
+		{"out just after by the checks, which clocks leave open", checks(101), "supported no_failure"},
+		{"in by the checks, sent to as well", func(b *table) { checks()(b); b.cell("alb", "api-1", 101, 102, 3) }, "disproved stopped_in_rotation requests 100–102 (3)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newTable()
+			b.clean()
+			c.bend(b)
+			claim := Claim{}
+			b.judgeEjected(&claim)
+			if got := b.claim(claim); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestVerdictIsThatOfTheClaims(t *testing.T) {
+	for _, c := range []struct{ user, probe, want VerdictState }{
+		{Supported, Supported, Supported}, {Inconclusive, Supported, Inconclusive}, {Untested, Inconclusive, Untested},
+		{Supported, Disproved, Disproved}, {Disproved, Supported, Disproved}, {Disproved, Disproved, Disproved},
+	} {
+		b := newTable()
+		b.report.Claims = []Claim{{ID: ClaimNoUserFailure, State: Untested}, {ID: ClaimNoUserFailureCaused, State: c.user}, {ID: ClaimNoProbeFailureCaused, State: c.probe}}
+		v := b.verdict()
+		claim := ClaimNoUserFailureCaused
+		if c.user != Disproved && c.probe == Disproved {
+			claim = ClaimNoProbeFailureCaused
+		}
+		if v.State != c.want || v.Claim != claim {
+			t.Errorf("users %s, probes %s: %s by %s", c.user, c.probe, v.State, v.Claim)
+		}
+	}
+	b := newTable()
+	if got := b.claimState(ClaimNoUserFailure); got != Untested {
+		t.Errorf("not judged: %s", got)
+	}
+}
+
+func TestConditions(t *testing.T) {
+	const last = "single-run"
+	const nobody = "users-not-measured;" + last
+	for _, c := range []struct {
+		name string
+		lay  func(*table)
+		want string
+	}{
+		{"sealed, nothing measured", func(*table) {}, nobody},
+		{"not sealed", func(b *table) { b.report.Window.State = WindowSettling }, "provisional until=330;" + nobody},
+		{"objects awaited", func(b *table) {
+			b.report.Window.State = WindowSettling
+			b.report.Coverage = []Coverage{{Source: "alb", Awaited: []Awaited{{Node: "n1"}, {Node: "n2"}}}, {Source: "edge", Awaited: []Awaited{{}}}, {Source: "store"}}
+		}, "provisional awaited=map[alb:[n1,n2],edge:[]] until=330;" + nobody},
+		{"noticed", func(b *table) {
+			b.obs.Deploy.SeenUntil, b.obs.Deploy.ReportedAt = b.at(200), time.Time{}
+		}, "noticed from=60 to=200;" + nobody},
+		{"probes only", func(b *table) { b.report.Totals[ClassProbe] = &Total{Requests: 299, Failures: 2} },
+			"users-not-measured probe_failures=2 probe_requests=299;one-vantage-point;" + last},
+		// 1 − .05^(1/299) is .00997: below 1 %, with 95 %.
+		{"no probe failed", func(b *table) { b.report.Totals[ClassProbe] = &Total{Requests: 299} },
+			"users-not-measured probe_failures=0 probe_requests=299;failure-rate-bound below=0.00996915 requests=299 traffic=probe;one-vantage-point;" + last},
+		{"probes that sent nothing", func(b *table) { b.report.Totals[ClassProbe] = &Total{} },
+			"users-not-measured probe_failures=0 probe_requests=0;one-vantage-point;" + last},
+		{"new connections, of a probe that is no health sample and does so", func(b *table) {
+			b.report.Totals[ClassProbe] = &Total{Requests: 1, Failures: 1}
+			b.obs.Service.Probes = []Probe{{Name: "a", Class: ClassProbe, NewConnections: true}, {Name: "b", Class: ClassHealth, NewConnections: true}, {Name: "c", Class: ClassProbe}}
+		}, "users-not-measured probe_failures=1 probe_requests=1;new-connections-only probe=a;one-vantage-point;" + last},
+		{"new connections of a probe that did not run", func(b *table) {
+			b.obs.Service.Probes = []Probe{{Name: "a", Class: ClassProbe, NewConnections: true}}
+		}, nobody},
+		{"unexplained and shared failures", func(b *table) {
+			b.lost("", 100, 101).cause = CauseUnexplained
+			b.lost("", 100, 101).cause = CauseShared
+			b.lost("", 100, 101).cause = CauseShared
+			b.lost("", 100, 101).cause = CauseDeploy
+		}, "users-not-measured;unexplained-failures count=3 traffic=user;" + last},
+		{"ambiguous joins", func(b *table) {
+			b.report.Attribution = []Attribution{{Probe: "store", Sent: 9, Ambiguous: 1}, {Probe: "item", Sent: 9}}
+		}, "users-not-measured;ambiguous-joins count=1 probe=store sent=9;" + last},
+		{"a failure that ended after the window", func(b *table) {
+			b.prober[ClassProbe] = true
+			b.obs.Probes = []ProbeRequest{{Class: ClassProbe, Sent: b.at(299), Done: b.at(301), Outcome: OutcomeTimeout}}
+		}, "users-not-measured;ended-after-window count=1 traffic=probe;" + last},
+		{"blind, and waiting", func(b *table) {
+			b.report.Coverage = []Coverage{{Source: "alb", Blind: []Blind{{Time{b.at(290)}, Time{b.at(300)}, blindHorizon, ""}, {Time{b.at(100)}, Time{b.at(102.5)}, blindGap, ""}}}}
+		}, "users-not-measured;horizon source=alb;blind-spot from=100 reason=gap seconds=2.5 source=alb to=102.5;" + last},
+		{"the worst chance of each probe to miss 400 ms", func(b *table) {
+			miss := func(probe, target string, p float64) Detection {
+				return Detection{Scope: probe, Phase: "drain", Target: target, Miss: []Miss{{WindowMS: 100, Probability: .99}, {WindowMS: 400, Probability: p}}}
+			}
+			b.report.Detection = []Detection{miss("store", "api-1", .2), miss("item", "api-1", .1), miss("store", "api-2", .3), miss("store", "api-3", .3), miss("store", "api-4", .25)}
+		}, "users-not-measured;miss-chance phase=drain probability=0.3 probe=store target=api-2 window_ms=400;" +
+			"miss-chance phase=drain probability=0.1 probe=item target=api-1 window_ms=400;" + last},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newTable()
+			b.counting = map[string]bool{}
+			b.report.Window.State = WindowSealed
+			b.report.Totals = map[Class]*Total{}
+			c.lay(b)
+			if got := b.printed(b.conditions()); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func (b *table) printed(conditions []Condition) string {
+	var all []string
+	for _, c := range conditions {
+		words := []string{c.Code}
+		for _, k := range sortedKeys(c.Values) {
+			words = append(words, k+"="+b.word(c.Values[k]))
+		}
+		all = append(all, strings.Join(words, " "))
+	}
+	return strings.Join(all, ";")
+}
+
+func TestConditionsOfUsers(t *testing.T) {
+	const first, last = "status-codes-only traffic=user;", ";single-run"
+	unchecked := "log-unchecked node= source=alb"
+	known := func(b *table, known, found int) {
+		b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: known, Found: found}}
+		b.obs.Known = []KnownRequests{{Source: "alb", Seqs: []uint32{1}}}
+	}
+	for _, c := range []struct {
+		name string
+		lay  func(*table)
+		want string
+	}{
+		{"nothing known of the log", func(*table) {}, first + unchecked + last},
+		{"a census", func(b *table) {
+			known(b, 3, 3)
+			b.report.Claims = []Claim{{ID: ClaimNoUserFailure, State: Supported}}
+			b.cell("alb", "api-1", 0, 1, 4)
+			b.cell("alb", "api-1", 299, 299, 5)
+			b.cell("alb", "api-1", -1, 0, 7)
+			b.cell("alb", "api-1", 300, 301, 7)
+			b.cell("edge", "api-1", 100, 101, 7)
+			b.cell("alb", "api-1", 100, 101, 7).Class = ClassProbe
+		}, first + "census requests=9 source=alb" + last},
+		{"no census of what was not found clean", func(b *table) { known(b, 3, 3) }, strings.TrimSuffix(first, ";") + last},
+		{"no census of a log that nothing checks", func(b *table) {
+			b.report.Claims = []Claim{{ID: ClaimNoUserFailure, State: Supported}}
+		}, first + unchecked + last},
+		{"missing rows", func(b *table) { known(b, 3, 2) }, first + "log-incomplete found=2 known=3 source=alb" + last},
+		{"missing rows that may still come", func(b *table) { known(b, 3, 2); b.obs.At = b.at(329) }, strings.TrimSuffix(first, ";") + last},
+		{"the load balancer counted more", func(b *table) {
+			known(b, 3, 3)
+			b.counted = []countedSum{{log: "alb", metric: MetricRequests, known: 100, found: 90}}
+		}, first + "log-incomplete found=90 known=100 metric=RequestCount source=alb" + last},
+		{"lines that were not understood", func(b *table) {
+			known(b, 3, 3)
+			b.obs.Objects = []Object{{Source: "alb", SetAside: 2, From: b.at(100), To: b.at(160)}}
+		}, first + "lines-not-understood lines=2 source=alb" + last},
+		{"a node that no probe met", func(b *table) {
+			known(b, 3, 3)
+			b.obs.Objects = []Object{{Source: "alb", Node: "n2", Lines: 1}}
+		}, first + "log-unchecked node=n2 source=alb" + last},
+		{"other traffic failed", func(b *table) {
+			known(b, 3, 3)
+			b.lost("", 100, 101).class = ClassHealth
+			b.lost("", 100, 101).class = ClassTool
+			b.lost("", 100, 101).class = ClassTool
+			f := b.lost("", 100, 101)
+			f.class, f.cause = ClassTool, CauseBackground
+		}, first + "other-traffic-failed count=1 traffic=health;other-traffic-failed count=2 traffic=tool" + last},
+		{"29 at risk", func(b *table) {
+			known(b, 3, 3)
+			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 29}
+		}, first + "low-traffic requests=29" + last},
+		{"30 at risk", func(b *table) {
+			known(b, 3, 3)
+			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 30}
+		}, strings.TrimSuffix(first, ";") + last},
+		{"nothing at risk", func(b *table) { known(b, 3, 3); b.phase("tail", 60, 100) }, strings.TrimSuffix(first, ";") + last},
+		{"29 at risk without a deploy", func(b *table) {
+			known(b, 3, 3)
+			b.obs.Deploy.ID = ""
+			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 29}
+		}, strings.TrimSuffix(first, ";") + last},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newTable()
+			b.report.Window.State = WindowSealed
+			b.report.Totals = map[Class]*Total{ClassUser: {}}
+			c.lay(b)
+			if got := b.printed(b.conditions()); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
