@@ -168,22 +168,23 @@ func incompleteReason(required []Required) string {
 // nobodyThere reports whether no request of a class fell into the risky phases (or,
 // where there are none, into the scope at all).
 func (b *bench) nobodyThere(class Class) bool {
-	n, risky, scope := 0, false, 0
+	atRisk, risky, inScope := false, false, false
 	for _, phase := range b.report.Phases {
 		counts := phase.Traffic[class]
 		if phase.Kind == "baseline" || counts == nil {
 			continue
 		}
-		scope += counts.Requests
+		some := counts.Requests > 0
+		inScope = inScope || some
 		if phase.risky() {
 			risky = true
-			n += counts.Requests
+			atRisk = atRisk || some
 		}
 	}
 	if risky {
-		return n == 0
+		return !atRisk
 	}
-	return scope == 0
+	return !inScope
 }
 
 // judgeAlwaysOne judges "at every moment at least one target of the group was in
@@ -231,13 +232,13 @@ func (b *bench) judgeEjected(c *Claim) {
 		return
 	}
 	c.Required = b.required(ClassUser)
-	stops, unknown := 0, 0
+	stopped, unknown := false, false
 	for _, l := range b.lives {
 		for _, cycle := range l.cycles {
 			if cycle.stop.IsZero() {
 				continue
 			}
-			stops++
+			stopped = true
 			if sent, last := b.sentAfterStop(l, cycle); sent.all() > 0 {
 				c.State, c.Reason = Disproved, ReasonStoppedInUse
 				c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: Time{cycle.stop}, To: Time{last}, Count: sent.all()})
@@ -249,7 +250,7 @@ func (b *bench) judgeEjected(c *Claim) {
 					c.Evidence = append(c.Evidence, Evidence{Kind: "checks", Source: l.checked.source, From: Time{cycle.stop}, To: Time{cycle.stop}})
 				default:
 					if !b.wouldHaveSeen(l, cycle) {
-						unknown++
+						unknown = true
 					}
 				}
 			}
@@ -259,11 +260,11 @@ func (b *bench) judgeEjected(c *Claim) {
 	case c.State == Disproved:
 	case len(c.Required) == 0:
 		c.State, c.Reason = Untested, ReasonNotMeasured
-	case stops == 0:
+	case !stopped:
 		c.State, c.Reason = Inconclusive, ReasonStopUnknown
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
-	case unknown > 0:
+	case unknown:
 		c.State, c.Reason = Inconclusive, ReasonServedUnknown
 	default:
 		c.State, c.Reason = Supported, ReasonNoFailure

@@ -334,6 +334,16 @@ func TestConditions(t *testing.T) {
 			b.report.Totals[ClassProbe] = &Total{Requests: 1, Failures: 1}
 			b.obs.Service.Probes = []Probe{{Name: "a", Class: ClassProbe, NewConnections: true}, {Name: "b", Class: ClassHealth, NewConnections: true}, {Name: "c", Class: ClassProbe}}
 		}, "users-not-measured probe_failures=1 probe_requests=1;new-connections-only probe=a;one-vantage-point;" + last},
+		{"health samples from elsewhere, too", func(b *table) {
+			b.report.Totals[ClassProbe] = &Total{Requests: 1, Failures: 1}
+			b.obs.Service.Probes = []Probe{{Name: "health", Class: ClassHealth}}
+			b.obs.Probes = []ProbeRequest{{Probe: "health", Source: "health@seoul", Class: ClassHealth}}
+		}, "users-not-measured probe_failures=1 probe_requests=1;one-vantage-point;" + last},
+		{"probes from elsewhere, too", func(b *table) {
+			b.report.Totals[ClassProbe] = &Total{Requests: 1, Failures: 1}
+			b.obs.Service.Probes = []Probe{{Name: "store", Class: ClassProbe}}
+			b.obs.Probes = []ProbeRequest{{Probe: "store", Source: "store@seoul", Class: ClassProbe}}
+		}, "users-not-measured probe_failures=1 probe_requests=1;" + last},
 		{"new connections of a probe that did not run", func(b *table) {
 			b.obs.Service.Probes = []Probe{{Name: "a", Class: ClassProbe, NewConnections: true}}
 		}, nobody},
@@ -351,7 +361,7 @@ func TestConditions(t *testing.T) {
 			b.obs.Probes = []ProbeRequest{{Class: ClassProbe, Sent: b.at(299), Done: b.at(301), Outcome: OutcomeTimeout}}
 		}, "users-not-measured;ended-after-window count=1 traffic=probe;" + last},
 		{"blind, and waiting", func(b *table) {
-			b.report.Coverage = []Coverage{{Source: "alb", Blind: []Blind{{Time{b.at(290)}, Time{b.at(300)}, blindHorizon, ""}, {Time{b.at(100)}, Time{b.at(102.5)}, blindGap, ""}}}}
+			b.report.Coverage = []Coverage{{Source: "alb", Blind: []Blind{{Time{b.at(290)}, Time{b.at(300)}, blindHorizon, ""}, {Time{b.at(100)}, Time{b.at(102.5)}, blindGap, ""}, {Time{b.at(110)}, Time{b.at(112)}, BlindTargetDown, ""}}}}
 		}, "users-not-measured;horizon source=alb;blind-spot from=100 reason=gap seconds=2.5 source=alb to=102.5;" + last},
 		{"the worst chance of each probe to miss 400 ms", func(b *table) {
 			miss := func(probe, target string, p float64) Detection {

@@ -171,6 +171,7 @@ func TestRequestsOfAScope(t *testing.T) {
 	} {
 		b.report.Phases = nil
 		b.phase("baseline", 0, 60)
+		b.phase("build", 60, 112)
 		if c.until != 0 {
 			// As if 9 had been counted, which only the whole deploy's scope goes by.
 			b.phase("drain", c.first, c.until).Traffic[ClassUser] = &Counts{Requests: 9}

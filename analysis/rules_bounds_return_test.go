@@ -139,9 +139,7 @@ func TestShutdown5xxBounds(t *testing.T) {
 		{"what the access log tells is not told twice", func(b *table) { lay(101, 102)(b); handled(b, "api-1", 101, 500) }, "api-1 100–102 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
 		{"with its own shutdown and a pool that ran dry", func(b *table) {
 			lay(101, 102)(b)
-			for _, s := range []stopping{{target: "api-1", began: b.at(97.9)}, {target: "api-1", began: b.at(98)}, {target: "api-1", began: b.at(105.1)}, {target: "api-2", began: b.at(101)}} {
-				b.stoppings = append(b.stoppings, s)
-			}
+			b.stoppings = []stopping{{target: "api-1", began: b.at(97.9)}, {target: "api-1", began: b.at(98)}, {target: "api-1", began: b.at(105.1)}, {target: "api-2", began: b.at(101)}}
 			b.signals = map[Event][]*Signal{EventPoolExhausted: {{Event: EventPoolExhausted, Target: "api-1", At: b.at(101)}, {Event: EventPoolExhausted, Target: "api-1", At: b.at(102)}}}
 		}, "api-1 100–102 failed=1 pool_exhausted=2 shutdown_began_at=98 (1) (2)"},
 		{"a shutdown that began as it was back", func(b *table) {
