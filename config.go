@@ -24,6 +24,7 @@ import (
 	"gapless/collectors/gauges"
 	"gapless/collectors/journey"
 	"gapless/collectors/loki"
+	"gapless/collectors/loki/publish"
 	"gapless/collectors/probe"
 	"gapless/collectors/steps"
 	"gapless/collectors/targethealth"
@@ -38,8 +39,9 @@ type config struct {
 	db        string
 	zone      *time.Location // display only
 	retention time.Duration
-	token     string // for write calls; empty: none needed
-	password  string // for the pages; empty: none needed
+	token     string          // for write calls; empty: none needed
+	password  string          // for the pages; empty: none needed
+	publish   *publish.Config // who is told of deploys and verdicts; nil: nobody
 	services  []serviceConfig
 }
 

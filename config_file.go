@@ -13,7 +13,22 @@ type configFile struct {
 	Retention    string        `yaml:"retention,omitempty"`
 	TokenFile    string        `yaml:"token_file,omitempty"`
 	PasswordFile string        `yaml:"password_file,omitempty"`
+	Publish      publishFile   `yaml:"publish,omitempty"`
 	Services     []serviceFile `yaml:"services,omitempty"`
+}
+
+// publishFile says who is told of deploys and verdicts.
+type publishFile struct {
+	Loki *publishLokiFile `yaml:"loki,omitempty"`
+}
+
+type publishLokiFile struct {
+	URL          string            `yaml:"url,omitempty"`
+	Tenant       string            `yaml:"tenant,omitempty"`
+	User         string            `yaml:"user,omitempty"`
+	PasswordFile string            `yaml:"password_file,omitempty"`
+	TokenFile    string            `yaml:"token_file,omitempty"`
+	Labels       map[string]string `yaml:"labels,omitempty"`
 }
 
 type serviceFile struct {

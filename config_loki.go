@@ -1,13 +1,16 @@
 package main
 
 import (
+	"maps"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"gapless/collectors/applog/logrules"
 	"gapless/collectors/loki"
+	"gapless/collectors/loki/publish"
 )
 
 // lokiLog converts a log that is read from a Loki.
@@ -83,3 +86,27 @@ func (c *checker) credentials(path, user, passwordFile, tokenFile string) (name,
 	}
 	return "", "", ""
 }
+
+// publishLoki converts where deploys and verdicts are told to.
+func (c *checker) publishLoki(path string, file *publishLokiFile) *publish.Config {
+	if file == nil {
+		return nil
+	}
+	cfg := &publish.Config{URL: c.lokiURL(path+".url", file.URL), Tenant: c.headerValue(path+".tenant", file.Tenant), Labels: file.Labels}
+	cfg.User, cfg.Password, cfg.Token = c.credentials(path, file.User, file.PasswordFile, file.TokenFile)
+	for _, name := range slices.Sorted(maps.Keys(file.Labels)) {
+		switch at := path + ".labels." + name; {
+		case slices.Contains(publish.OwnLabels, name):
+			c.wrong(at, "%q is a label that every marker has; allowed: other names than %s", name, strings.Join(publish.OwnLabels, ", "))
+		case !labelName.MatchString(name):
+			c.wrong(path+".labels", "%q is no name for a label; allowed: letters, digits and _, and no digit at its start", name)
+		case file.Labels[name] == "":
+			c.wrong(at, "it is empty; allowed: a text")
+		default:
+			c.headerValue(at, file.Labels[name])
+		}
+	}
+	return cfg
+}
+
+var labelName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)

@@ -52,6 +52,7 @@ func (c *checker) config(file *configFile) *config {
 	checked.retention = c.duration("retention", file.Retention, defaultRetention, time.Hour)
 	checked.token = c.secret("token_file", file.TokenFile, "GAPLESS_TOKEN")
 	checked.password = c.secret("password_file", file.PasswordFile, "GAPLESS_PASSWORD")
+	checked.publish = c.publishLoki("publish.loki", file.Publish.Loki)
 	names := namesSeen{}
 	for i := range file.Services {
 		path := fmt.Sprintf("services[%d]", i)

@@ -127,12 +127,15 @@ func TestConfigurationOfALoki(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("hush\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text := strings.Replace(example, appLogLine, `- {name: loki, kind: loki, url: "http://loki:3100/prefix", query: '{app="orders"}', target_label: host, tenant: team-a,
+	text := "publish: {loki: {url: \"http://loki:3100\", tenant: team-a, token_file: secret, labels: {env: prod}}}\n" + strings.Replace(example, appLogLine, `- {name: loki, kind: loki, url: "http://loki:3100/prefix", query: '{app="orders"}', target_label: host, tenant: team-a,
          user: me, password_file: secret, every: 3s, delay: 0s, late: 2m, limit: 700}
       - {name: other, kind: loki, url: "https://loki", query: '{app="orders"} |= "x"', target: api-1, token_file: secret}`, 1)
 	cfg, err := parseConfig(filepath.Join(dir, "gapless.yml"), []byte(text), noEnvironment)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if p := cfg.publish; p == nil || p.URL != "http://loki:3100" || p.Tenant != "team-a" || p.Token != "hush" || p.Labels["env"] != "prod" {
+		t.Errorf("publishing: %+v", p)
 	}
 	s := cfg.services[0]
 	if len(s.lokiLogs) != 2 || len(s.AppLogs) != 2 || s.AppLogs[0] != (analysis.AppLog{Name: "loki", Kind: "loki"}) || s.AppLogs[1] != (analysis.AppLog{Name: "other", Kind: "loki", Target: "api-1"}) {
@@ -186,6 +189,12 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"Loki's zone", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', zone: Asia/Seoul}`, []string{"app_logs[0].zone", `"Asia/Seoul"`, "file"}},
 		{"Loki's user alone", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', user: me}`, []string{"app_logs[0].password_file", "missing", `"me"`}},
 		{"Loki's token", 0, appLogLine, `- {name: l, kind: loki, url: "http://loki:3100", query: '{app="a"}', token_file: none}`, []string{"app_logs[0].token_file", `"none"`, "cannot be read"}},
+		{"publishing without a URL", 0, "db: gapless.db", "publish: {loki: {tenant: a}}", []string{"publish.loki.url", `""`, "http://host"}},
+		{"publishing with a password in the URL", 0, "db: gapless.db", `publish: {loki: {url: "http://me:hush@loki"}}`, []string{"publish.loki.url", "password_file"}},
+		{"publishing under a label of its own", 0, "db: gapless.db", `publish: {loki: {url: "http://loki", labels: {kind: x}}}`, []string{"publish.loki.labels.kind", `"kind"`, "service, kind, late"}},
+		{"publishing under no label", 0, "db: gapless.db", `publish: {loki: {url: "http://loki", labels: {1x: x}}}`, []string{"publish.loki.labels", `"1x"`, "letters"}},
+		{"publishing under an empty label", 0, "db: gapless.db", `publish: {loki: {url: "http://loki", labels: {env: ""}}}`, []string{"publish.loki.labels.env", "empty"}},
+		{"publishing elsewhere", 0, "db: gapless.db", `publish: {slack: {}}`, []string{"publish.slack", "unknown key"}},
 		{"a key of Loki's", 0, "target: api-1, zone", "target: api-1, query: '{app=\"a\"}', zone", []string{"app_logs[0].query", "loki"}},
 		{"the limit of Loki's", 0, "target: api-1, zone", "target: api-1, limit: 7, zone", []string{"app_logs[0].limit", "7", "loki"}},
 		{"unknown kind", 0, "{name: folder, kind: alb", "{name: folder, kind: apache", []string{`"apache"`, "not one of the values allowed: alb"}},

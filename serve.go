@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"gapless/analysis"
+	"gapless/collectors/loki/publish"
 	"gapless/store"
 	"gapless/views"
 	"gapless/web"
@@ -118,11 +119,12 @@ type console struct {
 	web     *web.Server
 	roster  *roster
 	watches []*watch
+	publish *publish.Config // nil: nobody is told
 }
 
 // newConsole prepares a console. It starts nothing.
 func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger) (*console, error) {
-	c := &console{db: db, log: log, roster: newRoster()}
+	c := &console{db: db, log: log, roster: newRoster(), publish: cfg.publish}
 	for i := range cfg.services {
 		w, err := c.watch(ctx, &cfg.services[i])
 		if err != nil {
@@ -249,6 +251,12 @@ func (c *console) run(ctx context.Context, listener net.Listener, retention time
 		c.prune(ctx, retention)
 		return nil
 	})
+	if c.publish != nil {
+		group.Go(func() error {
+			(&reporter{db: c.db, cfg: *c.publish, log: c.log, every: reportEvery, told: map[string]reported{}}).run(ctx)
+			return nil
+		})
+	}
 	for _, w := range c.watches {
 		group.Go(func() error { return w.run(ctx) })
 	}

@@ -375,6 +375,33 @@ CREATE TABLE gauge (
 ) STRICT, WITHOUT ROWID;
 
 -- What remains of pruned cells: which targets served on which day, and how much.
+-- What is to be told to other systems (publish: in the configuration). Everything in
+-- it can be made again from the rest of the file.
+CREATE TABLE marker (
+    id         INTEGER PRIMARY KEY,
+    service_id INTEGER NOT NULL REFERENCES service (id),
+    key        TEXT NOT NULL, -- says what it is about
+    kind       TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    line       TEXT NOT NULL,
+    sent_at    INTEGER,
+    dropped    TEXT NOT NULL DEFAULT '', -- why it is not sent any more
+    UNIQUE (service_id, key)
+) STRICT;
+CREATE INDEX marker_waiting ON marker (id) WHERE sent_at IS NULL AND dropped = '';
+
+-- One row per service of which markers were told, or could not be.
+CREATE TABLE publishing (
+    service_id    INTEGER PRIMARY KEY REFERENCES service (id),
+    last_run      INTEGER NOT NULL,
+    last_success  INTEGER,
+    last_error    TEXT NOT NULL DEFAULT '',
+    last_code     TEXT NOT NULL DEFAULT '',
+    last_error_at INTEGER,
+    sent          INTEGER NOT NULL DEFAULT 0, -- ever
+    dropped       INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
 CREATE TABLE served_day (
     service_id   INTEGER NOT NULL REFERENCES service (id),
     day          INTEGER NOT NULL, -- days since 1970 UTC

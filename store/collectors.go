@@ -25,6 +25,9 @@ type CollectorStatus struct {
 	LastEvidence                    time.Time      // latest moment that its evidence is about
 	Holes                           []analysis.Run // failed runs, newest first, at most holesShown
 	LastSetAside                    []SetAsideRow  // lines not understood, newest object first, at most setAsideShown
+	// Waiting and Dropped are markers that were not told yet, and that never will be;
+	// only of kind [KindPublish], which is no source: there Rows are markers told.
+	Waiting, Dropped int64
 }
 
 // How many failed runs, and how many lines that were not understood, come with a
@@ -35,10 +38,14 @@ const (
 )
 
 // Collectors returns every source that ran, brought something or is expected, by
-// service and name.
+// service and name; and after them how publishing fares.
 func (db *DB) Collectors(ctx context.Context) (all []CollectorStatus, err error) {
 	err = db.view(ctx, func(s *sql.Tx) error {
-		all, err = readCollectorStatus(ctx, s)
+		if all, err = readCollectorStatus(ctx, s); err != nil {
+			return err
+		}
+		published, err := readPublishing(ctx, s)
+		all = append(all, published...)
 		return err
 	})
 	if err != nil {

@@ -142,6 +142,7 @@ func (t *tx) deleteIn(gaps, wide, far []span) error {
 		in    []span
 	}{
 		{[]int64{t.id}, `DELETE FROM request WHERE service_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
+		{[]int64{t.id}, `DELETE FROM marker WHERE service_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
 		{[]int64{t.id}, `DELETE FROM health_check WHERE service_id = ?1 AND at >= ?2 AND at < ?3`, gaps},
 		{[]int64{t.id}, `DELETE FROM step WHERE service_id = ?1 AND at >= ?2 AND at < ?3 AND deploy = ''`, gaps},
 		{collectors, `DELETE FROM object WHERE collector_id = ?1 AND low >= ?2 AND low < ?3 AND high < ?3`, gaps}, // its rows go with it

@@ -7,6 +7,9 @@ import (
 	"gapless/analysis"
 )
 
+// kindPublish is the kind of what tells markers to others, among the sources.
+const kindPublish = "publish"
+
 // CollectorStatus is how one source of evidence fares.
 type CollectorStatus struct {
 	Service, Source, Kind string
@@ -16,6 +19,7 @@ type CollectorStatus struct {
 	Rows, Objects         int64
 	Lines, SetAside       int64
 	PartialObjects        int64
+	Waiting, Dropped      int64 // markers for others, of kind publish
 	LastEvidence          time.Time
 	Ended                 bool           // it has seen all that it was to see
 	Holes                 []analysis.Run // failed runs, newest first
@@ -88,6 +92,8 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 	switch {
 	case c.Ended && !c.LastErrorAt.After(c.LastSuccess):
 		view.State, view.Icon, view.Lag, view.LagTitle = "ended", "■", Missing, "it has seen all that it was to see"
+	case c.LastRun.IsZero() && c.Waiting > 0:
+		view.Class, view.Icon, view.State = "warn", "…", "has told nothing yet"
 	case c.LastRun.IsZero():
 		view.Class, view.Icon, view.State = "warn", "…", "has not run yet"
 	case c.LastErrorAt.After(c.LastSuccess):
@@ -95,6 +101,8 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 		if c.LastCode != "" {
 			view.State += ": " + spoken(c.LastCode)
 		}
+	case c.Dropped > 0:
+		view.Class, view.Icon, view.State = "warn", "!", "well, with markers dropped"
 	case c.SetAside > 0 || c.PartialObjects > 0:
 		view.Class, view.Icon, view.State = "warn", "!", "well, with lines set aside"
 		if c.SetAside == 0 {
@@ -118,7 +126,13 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 	}
 	add(c.Objects, "object", "objects")
 	add(c.Lines, "line", "lines")
-	add(c.Rows, "row", "rows")
+	if c.Kind == kindPublish {
+		add(c.Rows, "marker told", "markers told")
+	} else {
+		add(c.Rows, "row", "rows")
+	}
+	add(c.Waiting, "marker waiting", "markers waiting")
+	add(c.Dropped, "marker dropped", "markers dropped")
 	add(c.SetAside, "line not understood", "lines not understood")
 	add(c.PartialObjects, "object cut short", "objects cut short")
 	view.Volume = strings.Join(volume, ", ")

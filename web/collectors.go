@@ -56,6 +56,7 @@ func collectorView(c *store.CollectorStatus) views.CollectorStatus {
 		Service: c.Service, Source: c.Source, Kind: c.Kind, LastRun: c.LastRun, LastSuccess: c.LastSuccess,
 		LastError: c.LastError, LastCode: c.LastCode, LastErrorAt: c.LastErrorAt, Rows: c.Rows, Objects: c.Objects,
 		Lines: c.Lines, SetAside: c.SetAside, PartialObjects: c.PartialObjects, LastEvidence: c.LastEvidence, Holes: c.Holes,
+		Waiting: c.Waiting, Dropped: c.Dropped,
 	}
 	for _, line := range c.LastSetAside {
 		status.SetAsideLines = append(status.SetAsideLines, views.SetAsideLine{Object: line.Object, Line: line.Line,

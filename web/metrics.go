@@ -11,6 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"gapless/store"
 )
 
 // metrics are what /metrics tells about the console and its sources.
@@ -73,6 +75,8 @@ var (
 	lastEvidence = sourceDesc("gapless_source_last_evidence_timestamp_seconds", "Latest moment that a source's evidence is about.")
 	sourceRows   = sourceDesc("gapless_source_rows_total", "Rows that a source's runs reported.")
 	setAside     = sourceDesc("gapless_source_lines_set_aside_total", "Lines that were not understood.")
+	waiting      = sourceDesc("gapless_markers_waiting", "Markers that others are still to be told.")
+	dropped      = sourceDesc("gapless_markers_dropped_total", "Markers that nobody will be told any more.")
 	failing      = sourceDesc("gapless_source_failing", "1 where the last run failed.")
 )
 
@@ -82,7 +86,7 @@ func sourceDesc(name, help string) *prometheus.Desc {
 
 // Describe implements prometheus.Collector.
 func (m sourceMetrics) Describe(descs chan<- *prometheus.Desc) {
-	for _, desc := range []*prometheus.Desc{lastSuccess, lastEvidence, sourceRows, setAside, failing} {
+	for _, desc := range []*prometheus.Desc{lastSuccess, lastEvidence, sourceRows, setAside, waiting, dropped, failing} {
 		descs <- desc
 	}
 }
@@ -108,6 +112,10 @@ func (m sourceMetrics) Collect(out chan<- prometheus.Metric) {
 			tell(lastEvidence, prometheus.GaugeValue, float64(source.LastEvidence.UnixMilli())/1000)
 		}
 		tell(sourceRows, prometheus.CounterValue, float64(source.Rows))
+		if source.Kind == store.KindPublish {
+			tell(waiting, prometheus.GaugeValue, float64(source.Waiting))
+			tell(dropped, prometheus.CounterValue, float64(source.Dropped))
+		}
 		tell(setAside, prometheus.CounterValue, float64(source.SetAside))
 		failed := 0.0
 		if source.LastErrorAt.After(source.LastSuccess) {

@@ -132,6 +132,18 @@ CREATE TABLE known (
     seqs      BLOB NOT NULL, -- ascending sequence numbers: first, then distances, as varints
     PRIMARY KEY (object_id, node, run)
 ) STRICT;
+CREATE TABLE marker (
+    id         INTEGER PRIMARY KEY,
+    service_id INTEGER NOT NULL REFERENCES service (id),
+    key        TEXT NOT NULL, -- says what it is about
+    kind       TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    line       TEXT NOT NULL,
+    sent_at    INTEGER,
+    dropped    TEXT NOT NULL DEFAULT '', -- why it is not sent any more
+    UNIQUE (service_id, key)
+) STRICT;
+CREATE INDEX marker_waiting ON marker (id) WHERE sent_at IS NULL AND dropped = '';
 CREATE TABLE merged_deploy (
     id        TEXT PRIMARY KEY,
     deploy_id TEXT NOT NULL REFERENCES deploy (id)
@@ -196,6 +208,16 @@ CREATE TABLE probe (
     PRIMARY KEY (collector_id, sent_at, run, seq), -- in the order in which a window is read
     UNIQUE (collector_id, run, seq)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE publishing (
+    service_id    INTEGER PRIMARY KEY REFERENCES service (id),
+    last_run      INTEGER NOT NULL,
+    last_success  INTEGER,
+    last_error    TEXT NOT NULL DEFAULT '',
+    last_code     TEXT NOT NULL DEFAULT '',
+    last_error_at INTEGER,
+    sent          INTEGER NOT NULL DEFAULT 0, -- ever
+    dropped       INTEGER NOT NULL DEFAULT 0
+) STRICT;
 CREATE TABLE request (
     service_id    INTEGER NOT NULL REFERENCES service (id),
     at            INTEGER NOT NULL, -- a failure's end, else the second in which it started
