@@ -29,6 +29,9 @@ func (r *Reader) interpret(into *analysis.AppBatch, s *span, entries []entry) {
 	}
 }
 
+// mostStreams bounds of how many streams is known whether their lines begin with a time.
+const mostStreams = 50_000
+
 // tell adds what lines tell to a batch, and returns what was counted.
 func (r *Reader) tell(into *analysis.AppBatch, entries []entry) []analysis.RuleCount {
 	b := logrules.NewBatch()
@@ -36,6 +39,9 @@ func (r *Reader) tell(into *analysis.AppBatch, entries []entry) []analysis.RuleC
 		e := &entries[i]
 		state := r.streams[e.stream.labels]
 		if state == nil {
+			if len(r.streams) >= mostStreams {
+				clear(r.streams) // most of them ended long ago
+			}
 			state = &logrules.State{}
 			r.streams[e.stream.labels] = state
 		}

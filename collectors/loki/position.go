@@ -1,6 +1,7 @@
 package loki
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
@@ -14,9 +15,15 @@ import (
 // position says which times were read. All of it is stored with every batch.
 type position struct {
 	Spans []*span `json:"spans"` // in order, none meets another but at its ends
-	// Cut are nanoseconds that have more entries than could be asked for.
-	Cut []int64 `json:"cut,omitempty"`
+	// Cut are moments that have more entries than could be asked for, each the first
+	// nanosecond and the last; at most mostCut of them.
+	Cut [][2]int64 `json:"cut,omitempty"`
 }
+
+// mostCut bounds how many moments are kept apart: where there are more, the two that
+// are nearest to each other become one. A log whose times are whole seconds could have
+// one in every second.
+const mostCut = 1000
 
 // span is a time of which every line was read. Its times are nanoseconds since 1970.
 type span struct {
@@ -101,9 +108,22 @@ func (p *position) gaps(from, to int64) []gap {
 
 // cut notes a nanosecond of which not all could be read.
 func (p *position) cut(at int64) {
-	if i, known := slices.BinarySearch(p.Cut, at); !known {
-		p.Cut = slices.Insert(p.Cut, i, at)
+	i, _ := slices.BinarySearchFunc(p.Cut, at, func(c [2]int64, at int64) int { return cmp.Compare(c[1], at) })
+	if i < len(p.Cut) && p.Cut[i][0] <= at {
+		return // known
 	}
+	p.Cut = slices.Insert(p.Cut, i, [2]int64{at, at})
+	if len(p.Cut) <= mostCut {
+		return
+	}
+	nearest := 0
+	for i := range len(p.Cut) - 1 {
+		if p.Cut[i+1][0]-p.Cut[i][1] < p.Cut[nearest+1][0]-p.Cut[nearest][1] {
+			nearest = i
+		}
+	}
+	p.Cut[nearest][1] = p.Cut[nearest+1][1]
+	p.Cut = slices.Delete(p.Cut, nearest+1, nearest+2)
 }
 
 // open is the span that grows into a gap. Lines up to settled are not awaited.

@@ -184,14 +184,13 @@ func (p *pass) fail(ctx context.Context, from, to time.Time, err error) error {
 // tellCut stores as failed what of the run's span could not be read for want of a way
 // to ask for it. It comes after the good run that it is an exception of.
 func (p *pass) tellCut(ctx context.Context) error {
-	for _, at := range p.r.position.Cut {
-		from := moment(at)
-		if from.Before(p.run.From.Truncate(time.Microsecond)) || !from.Before(p.run.To) {
+	for _, cut := range p.r.position.Cut {
+		run := p.run
+		run.From, run.To, run.Code = moment(cut[0]), moment(cut[1]).Add(time.Microsecond), codeTruncated
+		if run.To.Before(p.run.From) || !run.From.Before(p.run.To) {
 			continue
 		}
-		run := p.run
-		run.From, run.To, run.Code = from, from.Add(time.Microsecond), codeTruncated
-		run.Error = fmt.Sprintf("more lines share the time %s than this Loki gives at once", time.Unix(0, at).UTC().Format(time.RFC3339Nano))
+		run.Error = fmt.Sprintf("more lines share the time %s than this Loki gives at once", time.Unix(0, cut[0]).UTC().Format(time.RFC3339Nano))
 		if err := p.r.addRun(ctx, run); err != nil {
 			return err
 		}
