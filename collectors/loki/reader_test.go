@@ -83,11 +83,14 @@ func TestSilentClamp(t *testing.T) {
 func TestLinesThatAreAlike(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		loki := &fakeLoki{}
-		for _, text := range []string{"A", "B", "A", "C", "A", "A", "B", "A", "D", "A", "A", "A"} {
-			loki.add(past, "api-1", text)
-			loki.add(past, "api-2", text)
+		loki.add(past, "api-1", "A") // the first reply ends after three of the next nanosecond
+		loki.add(past, "api-2", "A")
+		for _, host := range []string{"api-1", "api-2"} {
+			for _, text := range []string{"A", "A", "A", "B", "A", "C", "A", "B", "A", "D", "A"} {
+				loki.add(past.Add(1), host, text)
+			}
 		}
-		loki.add(past.Add(1), "api-1", "A")
+		loki.add(past.Add(2), "api-1", "A")
 		m := newMemory()
 		if err := newReader(t, loki, m, func(c *Config) { c.Limit = 5 }).Collect(t.Context(), past, past.Add(time.Second)); err != nil {
 			t.Fatal(err)
@@ -364,20 +367,23 @@ func TestLateLines(t *testing.T) {
 					seq++
 					loki.add(base.Add(at), hostOf(seq), handledLine(seq))
 				}
-				for at := range 8 { // these come after their time was read, too
-					add(time.Duration(at) * time.Second)
+				for at := range 8 { // these come in time
+					add(time.Duration(11+at) * time.Second)
 				}
-				time.Sleep(10 * time.Second)
+				time.Sleep(12 * time.Second)
+				if len(m.handled) != 8 {
+					t.Fatalf("%d lines were read at first", len(m.handled))
+				}
 				if restart {
 					stop()
 					stop = start()
 				}
 				time.Sleep(20 * time.Second)
-				add(500 * time.Millisecond)  // into a second that was read
-				add(3 * time.Second)         // at a time that another line has
-				add(33 * time.Second)        // into one that had none
-				add(33*time.Second + 1)      // twice
-				time.Sleep(90 * time.Second) // all are older than a minute by now
+				add(11500 * time.Millisecond) // into a second that was read
+				add(13 * time.Second)         // at a time that another line has
+				add(33 * time.Second)         // into one that had none
+				add(33*time.Second + 1)       // twice
+				time.Sleep(90 * time.Second)  // all are older than a minute by now
 				stop()
 				// Rows may be stored again, which changes nothing; counts may not.
 				if len(m.handled) != seq || m.lines != seq || m.matched != seq {
@@ -389,6 +395,32 @@ func TestLateLines(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Two spans that meet while lines of both are awaited.
+func TestLateLinesOfSpansThatMeet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loki, m := &fakeLoki{}, newMemory()
+		r := newReader(t, loki, m)
+		collect := func(from, to int) {
+			t.Helper()
+			if err := r.Collect(t.Context(), base.Add(time.Duration(from)*time.Second), base.Add(time.Duration(to)*time.Second)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		loki.add(base.Add(-35*time.Second), hostOf(1), handledLine(1))
+		loki.add(base.Add(-25*time.Second), hostOf(2), handledLine(2))
+		collect(-30, -20)
+		collect(-40, -30)
+		loki.add(base.Add(-36*time.Second), hostOf(3), handledLine(3))
+		loki.add(base.Add(-35*time.Second), hostOf(4), handledLine(4))
+		loki.add(base.Add(-25*time.Second+1), hostOf(5), handledLine(5))
+		time.Sleep(2 * time.Minute)
+		collect(-40, -20)
+		if len(m.handled) != 5 || m.lines != 5 || m.matched != 5 {
+			t.Errorf("%d lines, %d counted, %d matched; want 5", len(m.handled), m.lines, m.matched)
+		}
+	})
 }
 
 // While Loki is away, the time is a hole; when it is back, what it has is read.
