@@ -102,6 +102,7 @@ func TestAwayForAWhile(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		go p.Run(ctx)
 		time.Sleep(30 * time.Minute)
+		synctest.Wait()
 		if len(box.sent) != 1 || tries < 5 || tries > 15 {
 			t.Errorf("sent %v after %d tries", box.sent, tries)
 		}
