@@ -331,6 +331,7 @@ func TestCollectBesideLive(t *testing.T) {
 		live := newReader(t, loki, m, func(c *Config) { c.Limit = 100 })
 		go run(ctx, live)
 		time.Sleep(100 * time.Second)
+		synctest.Wait()
 		// A span that is older, one that is partly read, and one that reaches to the present.
 		for _, span := range [][2]time.Duration{{-280, -200}, {-250, -20}, {-299, 100}} {
 			other := newReader(t, loki, m)
@@ -362,6 +363,7 @@ func TestLateLines(t *testing.T) {
 				}
 				stop := start()
 				time.Sleep(10*time.Second + 100*time.Millisecond)
+				synctest.Wait()
 				seq := 0
 				add := func(at time.Duration) {
 					seq++
@@ -371,6 +373,7 @@ func TestLateLines(t *testing.T) {
 					add(time.Duration(11+at) * time.Second)
 				}
 				time.Sleep(12 * time.Second)
+				synctest.Wait()
 				if len(m.handled) != 8 {
 					t.Fatalf("%d lines were read at first", len(m.handled))
 				}
@@ -379,11 +382,13 @@ func TestLateLines(t *testing.T) {
 					stop = start()
 				}
 				time.Sleep(20 * time.Second)
+				synctest.Wait()
 				add(11500 * time.Millisecond) // into a second that was read
 				add(13 * time.Second)         // at a time that another line has
 				add(33 * time.Second)         // into one that had none
 				add(33*time.Second + 1)       // twice
 				time.Sleep(90 * time.Second)  // all are older than a minute by now
+				synctest.Wait()
 				stop()
 				// Rows may be stored again, which changes nothing; counts may not.
 				if len(m.handled) != seq || m.lines != seq || m.matched != seq {
@@ -416,6 +421,7 @@ func TestLateLinesOfSpansThatMeet(t *testing.T) {
 		loki.add(base.Add(-35*time.Second), hostOf(4), handledLine(4))
 		loki.add(base.Add(-25*time.Second+1), hostOf(5), handledLine(5))
 		time.Sleep(2 * time.Minute)
+		synctest.Wait()
 		collect(-40, -20)
 		if len(m.handled) != 5 || m.lines != 5 || m.matched != 5 {
 			t.Errorf("%d lines, %d counted, %d matched; want 5", len(m.handled), m.lines, m.matched)
@@ -434,10 +440,12 @@ func TestOutage(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		go run(ctx, newReader(t, loki, m))
 		time.Sleep(99500 * time.Millisecond)
+		synctest.Wait()
 		loki.mu.Lock()
 		loki.before = away
 		loki.mu.Unlock()
 		time.Sleep(100 * time.Second)
+		synctest.Wait()
 		// Of the time that was to be looked at again meanwhile, nobody knows.
 		if got := m.covered(); !slices.Equal(got, []string{"-1m0s–30s", "40s–1m36s"}) {
 			t.Errorf("covered %v, want nothing after the outage began", got)
@@ -446,6 +454,7 @@ func TestOutage(t *testing.T) {
 		loki.before = nil
 		loki.mu.Unlock()
 		time.Sleep(3 * time.Minute)
+		synctest.Wait()
 		stop()
 		synctest.Wait()
 		wantOnce(t, m, 300)
