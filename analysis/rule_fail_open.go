@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// BasisFailOpen is the ground that nothing took a target out: it was sent requests
+// until it was back or another was, since no target of its group was in rotation.
+const BasisFailOpen = "fail-open"
+
 // failOpen fires when, by the polled states, every target of a group was out of
 // rotation and requests were still routed to them: the load balancer then sends to
 // all targets, whatever their health (spec: domain facts §2, Fail-open). It fires,

@@ -18,7 +18,7 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 				continue
 			}
 			long = true
-			polls, changed := 0, false
+			polls, changed, source := 0, false, ""
 			alive := StateHealthy // what is said of a target that serves
 			for _, s := range b.statesOf(l.name) {
 				switch {
@@ -26,6 +26,7 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 					alive = s.State
 				case s.At.After(c.stop) && s.At.Before(c.ready):
 					polls++
+					source = s.Source
 					changed = changed || s.State.InRotation() != alive.InRotation()
 				}
 			}
@@ -35,7 +36,7 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.stop}, To: Time{c.ready},
 				Values:   map[string]any{"down_s": seconds(c.ready.Sub(c.stop)), "eject_within_s": predict(h).Eject.To, "polls": polls, "path": h.Path},
-				Evidence: []Evidence{{Kind: "states", Source: "states", From: Time{c.stop}, To: Time{c.ready}, Count: polls}},
+				Evidence: []Evidence{{Kind: "states", Source: source, From: Time{c.stop}, To: Time{c.ready}, Count: polls}},
 			})
 		}
 	}

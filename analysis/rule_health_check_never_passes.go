@@ -26,18 +26,25 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 			if due.After(b.seenTo) {
 				continue
 			}
-			evaluable = true
-			in := false
+			in, polls, source := false, 0, ""
 			for _, s := range b.obs.States {
-				in = in || s.Target == l.name && s.State.InRotation() && s.At.After(c.ready)
+				if s.Target == l.name && s.At.After(c.ready) {
+					in = in || s.State.InRotation()
+					polls++
+					source = s.Source
+				}
 			}
+			if polls == 0 { // nobody looked
+				continue
+			}
+			evaluable = true
 			if in {
 				continue
 			}
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.ready}, To: Time{b.seenTo},
 				Values:   map[string]any{"waited_s": seconds(b.seenTo.Sub(since)), "expected_s": seconds(predictedReturn(h)), "path": h.Path},
-				Evidence: []Evidence{{Kind: "states", Source: "states", From: Time{c.ready}, To: Time{b.seenTo}}},
+				Evidence: []Evidence{{Kind: "states", Source: source, From: Time{c.ready}, To: Time{b.seenTo}, Count: polls}},
 			})
 		}
 	}

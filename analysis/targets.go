@@ -375,6 +375,8 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 		yes = append(yes, "state-changed")
 	}
 	switch {
+	case sent.all() > 0 && b.openFor(l.group, c.stop, lastSent):
+		return "no", append([]string{BasisFailOpen}, no...)
 	case byChecks == "yes":
 		return "yes", yes
 	case byChecks == "no":

@@ -37,7 +37,11 @@ func TestStoppedWhileNobodyWasInRotation(t *testing.T) {
 			x.State = stateIf(!x.At.Before(s.at(112)))
 		}
 	}
-	s.fired(s.judge(), "fail-open", "restart-before-eject", "single-target", "single-target")
+	r := s.judge()
+	s.fired(r, "fail-open", "restart-before-eject", "single-target", "single-target")
+	if api := r.Targets[0]; api.Ejected != "no" || api.EjectedBasis[0] != BasisFailOpen {
+		t.Errorf("ejected %s for %v", api.Ejected, api.EjectedBasis)
+	}
 }
 
 func stateIf(healthy bool) TargetState {

@@ -119,6 +119,7 @@ var whyWords = map[string]string{
 }
 
 var basisWords = map[string]string{
+	analysis.BasisFailOpen:       "no target was in rotation, so all were sent requests",
 	"served-right-after-ready":   "it served right after it was ready",
 	"failures-shared-to-the-end": "it got its share of failures to the end",
 	"window-shorter-than-checks": "its window was shorter than the checks need",
