@@ -2,7 +2,9 @@ package virtual
 
 import (
 	"math"
+	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -73,5 +75,32 @@ func TestMissedShare(t *testing.T) {
 	}
 	if _, ok := missedShare([]stretch{{0, 1}}, nil, 5); ok {
 		t.Error("an outage longer than the time in rotation has a chance")
+	}
+}
+
+// What is drawn is what is counted over all places: a hundred thousand draws into two
+// stretches with requests at random, for each chance from a tenth to nine tenths.
+func TestDrawnAndAllPlacesAgree(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, perSecond := range []float64{0.2, 0.5, 1, 2, 5} {
+		spans := []stretch{{0, 60}, {75, 150}}
+		var sent []float64
+		for at := random.ExpFloat64() / perSecond; at < 150; at += random.ExpFloat64() / perSecond {
+			sent = append(sent, at)
+		}
+		for _, length := range []float64{0.1, 0.4, 1, 5} {
+			exact, _ := missedShare(spans, sent, length)
+			const draws = 100_000
+			missed := 0.0
+			for range draws {
+				from := draw(random, spans, length)
+				if !slices.ContainsFunc(sent, func(at float64) bool { return at >= from && at < from+length }) {
+					missed++
+				}
+			}
+			if off := (missed - draws*exact) / math.Sqrt(draws*exact*(1-exact)+1); math.Abs(off) > 4 {
+				t.Errorf("%v a second, %v s: %.2f %% of the draws missed, %.2f %% of all places; %.1f standard errors", perSecond, length, missed/draws*100, exact*100, off)
+			}
+		}
 	}
 }
