@@ -15,7 +15,7 @@ const (
 )
 
 // probeStall fires for business probes that took at least a second and ten times
-// their usual time. What was slow is told from the other witnesses of the moment:
+// their usual time; requests that overlap and have the same cause are one finding. What was slow is told from the other witnesses of the moment:
 //
 //   - server: the access log shows that the load balancer waited at least half of it
 //     for a target that answered, or to which it had connected;
@@ -38,23 +38,17 @@ func probeStall(b *bench) ([]Finding, string) {
 			continue
 		}
 		compared = true
-		for i := range b.obs.Probes {
-			p := &b.obs.Probes[i]
-			took := p.Done.Sub(p.Sent)
-			if p.Probe != probe.Name || took < limit || !b.inWindow(p.Sent) {
-				continue
-			}
-			cause, server := b.stallCause(p, took)
+		for _, one := range b.stalls(probe.Name, limit) {
 			values := map[string]any{
-				"probe": probe.Name, "took_s": seconds(took), "usual_ms": milliseconds(usual), "cause": cause, "balancer_s": nil,
-				"others_slow": b.slowAlongside(p),
+				"probe": probe.Name, "requests": one.requests, "took_s": seconds(one.took), "usual_ms": milliseconds(usual), "cause": one.cause,
+				"balancer_s": nil, "others_slow": b.slowAlongside(one.worst),
 			}
-			if server > 0 {
-				values["balancer_s"] = seconds(server)
+			if one.balancer > 0 {
+				values["balancer_s"] = seconds(one.balancer)
 			}
 			found = append(found, Finding{
-				Severity: SeverityMedium, From: Time{p.Sent}, To: Time{p.Done}, Values: values,
-				Evidence: []Evidence{{Kind: "probes", Source: p.Source, From: Time{p.Sent}, To: Time{p.Done}, Count: 1}},
+				Severity: SeverityMedium, From: Time{one.from}, To: Time{one.to}, Values: values,
+				Evidence: []Evidence{{Kind: "probes", Source: one.worst.Source, From: Time{one.from}, To: Time{one.to}, Count: one.requests}},
 			})
 		}
 	}
@@ -62,6 +56,39 @@ func probeStall(b *bench) ([]Finding, string) {
 		return nil, whyNoProbes
 	}
 	return found, ""
+}
+
+// stall are slow requests of one probe that overlap and were slowed by the same.
+type stall struct {
+	from, to       time.Time
+	requests       int
+	worst          *ProbeRequest // the slowest of them
+	took, balancer time.Duration // of the slowest: in all, and as the load balancer had it
+	cause          string
+}
+
+// stalls are those of a probe, by their beginning.
+func (b *bench) stalls(probe string, limit time.Duration) []stall {
+	var all []stall
+	for i := range b.obs.Probes { // by when they were sent
+		p := &b.obs.Probes[i]
+		took := p.Done.Sub(p.Sent)
+		if p.Probe != probe || took < limit || !b.inWindow(p.Sent) {
+			continue
+		}
+		cause, balancer := b.stallCause(p, took)
+		with := slices.IndexFunc(all, func(s stall) bool { return s.cause == cause && s.worst.Source == p.Source && !p.Sent.After(s.to) })
+		if with < 0 {
+			all = append(all, stall{from: p.Sent, to: p.Done, requests: 1, worst: p, took: took, balancer: balancer, cause: cause})
+			continue
+		}
+		s := &all[with]
+		s.to, s.requests = latest(s.to, p.Done), s.requests+1
+		if took > s.took {
+			s.worst, s.took, s.balancer = p, took, balancer
+		}
+	}
+	return all
 }
 
 // stallFactor is how many times its median a request must take to be a stall.

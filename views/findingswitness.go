@@ -44,7 +44,10 @@ var stallCauses = map[string]string{
 }
 
 func probeStall(v values) (sentence, remedy string) {
-	sentence = "A request of probe " + v.text("probe") + " took"
+	sentence, requests := "A request of probe "+v.text("probe")+" took", 1
+	if n, ok := v.count("requests"); ok && n > 1 {
+		sentence, requests = Count(n)+" requests of probe "+v.text("probe")+", one beside the other, took up to", n
+	}
 	if n, ok := v.number("took_s"); ok {
 		sentence += " " + Seconds(n)
 	} else {
@@ -55,7 +58,11 @@ func probeStall(v values) (sentence, remedy string) {
 	}
 	sentence += ". " + word(stallCauses, v.text("cause"))
 	if n, ok := v.number("balancer_s"); ok {
-		sentence += "; the access log has it at " + Seconds(n)
+		what := "it"
+		if requests > 1 {
+			what = "the slowest"
+		}
+		sentence += "; the access log has " + what + " at " + Seconds(n)
 	}
 	if n, ok := v.count("others_slow"); ok && n > 0 {
 		sentence += "; " + plural(n, "request of another probe was", "requests of other probes were") + " as slow meanwhile"
