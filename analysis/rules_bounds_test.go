@@ -560,7 +560,7 @@ func TestProbeStallBounds(t *testing.T) {
 		}
 	}
 	const head = "12–14 balancer_s="
-	const alone = " others_slow=0 probe=store took_s=2 usual_ms=200 (1)"
+	const alone = " others_slow=0 probe=store requests=1 took_s=2 usual_ms=200 (1)"
 	tryRule(t, probeStall, []tableCase{
 		{"no probes", func(*table) {}, whyNoProbes},
 		{"only health samples", func(b *table) { lay(b, 2); b.obs.Service.Probes[0].Class = ClassHealth }, whyNoProbes},
@@ -575,7 +575,7 @@ func TestProbeStallBounds(t *testing.T) {
 			logged(1, Request{CellKey: CellKey{TargetStatus: 200}})(b)
 			b.logged[probeID{"r", 2}].Start = time.Time{}
 		}, head + "- cause=undetermined" + alone},
-		{"another probe half as slow meanwhile", beside(12.5, 13.5, "item"), head + "- cause=undetermined others_slow=1 probe=store took_s=2 usual_ms=200 (1)"},
+		{"another probe half as slow meanwhile", beside(12.5, 13.5, "item"), head + "- cause=undetermined others_slow=1 probe=store requests=1 took_s=2 usual_ms=200 (1)"},
 		{"another not half as slow", beside(12.5, 13.4, "item"), head + "- cause=undetermined" + alone},
 		{"another, over before", beside(11, 12, "item"), head + "- cause=undetermined" + alone},
 		{"another, begun after", beside(14, 15, "item"), head + "- cause=undetermined" + alone},

@@ -118,3 +118,27 @@ func TestCoverageOfEachPlace(t *testing.T) {
 		t.Error("one-vantage-point, though there were two")
 	}
 }
+
+// Slow requests that overlap and have one cause are one finding, which says how many
+// they were and how long the slowest took; the next one after a pause is another.
+func TestStallsThatOverlapAreOne(t *testing.T) {
+	s := newScene(t)
+	s.prepare()
+	for i, seq := range []int{1000, 1003, 1010, 1100} { // sent at 200, 200.6, 202 and 220 s
+		s.stall(seq, time.Duration(2+i)*time.Second, 0)
+		s.obs.Known[0].Seqs = slices.DeleteFunc(s.obs.Known[0].Seqs, func(known uint32) bool { return int(known) == seq })
+	}
+	type found struct{ from, to, requests, took float64 }
+	var got []found
+	for _, f := range s.judge().Findings {
+		if f.Code == "probe-stall" {
+			got = append(got, found{seconds(f.From.Sub(s.at(0.013))), seconds(f.To.Sub(s.at(0.013))), float64(f.Values["requests"].(int)), f.Values["took_s"].(float64)})
+			if n := f.Evidence[0].Count; n != f.Values["requests"] {
+				t.Errorf("evidence of %d requests, %v said", n, f.Values["requests"])
+			}
+		}
+	}
+	if want := []found{{200, 206, 3, 4}, {220, 225, 1, 5}}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -40,6 +40,8 @@ func witnessFindingWords(code, target string, v values) (sentence, remedy string
 var stallCauses = map[string]string{
 	"server":        "The target itself took the time",
 	"load_balancer": "The load balancer held it, not a target",
+	"prober":        "The load balancer was quick with it and so were requests from another place: it was the prober, or the network next to it",
+	"network":       "The load balancer was quick with it, and requests from another place were slow as well: it was the network between",
 	"undetermined":  "Whether prober, network or load balancer was slow cannot be told",
 }
 
@@ -68,8 +70,13 @@ func probeStall(v values) (sentence, remedy string) {
 		sentence += "; " + plural(n, "request of another probe was", "requests of other probes were") + " as slow meanwhile"
 	}
 	sentence += "."
-	if v.text("cause") == "server" {
+	switch v.text("cause") {
+	case "server":
 		return sentence, "See what the target did at that moment: its logs, its pauses, its pools."
+	case "prober":
+		return sentence, "Look after the machine that probes, and its network; the service was not slow."
+	case "network":
+		return sentence, "Look at the network between the probers and the load balancer; the service was not slow."
 	}
 	return sentence, "Run the probes from a second network as well: what only one of them sees lies on its own way."
 }
