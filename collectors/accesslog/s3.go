@@ -13,10 +13,10 @@ import (
 	awsretry "github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"gapless/collectors/awsclient"
 )
 
 // S3 is what this package asks of S3: s3:ListBucket on the bucket and s3:GetObject
@@ -34,7 +34,7 @@ const (
 
 // newS3 builds a client from the SDK's own chain of credentials.
 func newS3(ctx context.Context, cfg *Config) (S3, error) {
-	options := []func(*config.LoadOptions) error{
+	options := []awsclient.Option{
 		config.WithHTTPClient(awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
 			t.ResponseHeaderTimeout = s3Answer
 		})),
@@ -42,18 +42,9 @@ func newS3(ctx context.Context, cfg *Config) (S3, error) {
 			return awsretry.NewStandard(func(o *awsretry.StandardOptions) { o.MaxAttempts = s3Attempts })
 		}),
 	}
-	if cfg.Region != "" {
-		options = append(options, config.WithRegion(cfg.Region))
-	}
-	if cfg.Profile != "" {
-		options = append(options, config.WithSharedConfigProfile(cfg.Profile))
-	}
-	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	loaded, err := awsclient.Load(ctx, awsclient.Account{Region: cfg.Region, Profile: cfg.Profile, Role: cfg.Role, Endpoint: cfg.Endpoint}, options...)
 	if err != nil {
-		return nil, fmt.Errorf("load AWS configuration: %w", err)
-	}
-	if cfg.Role != "" {
-		loaded.Credentials = aws.NewCredentialsCache(stscreds.NewAssumeRoleProvider(sts.NewFromConfig(loaded), cfg.Role))
+		return nil, err
 	}
 	return s3.NewFromConfig(loaded, func(o *s3.Options) {
 		o.HTTPClient = boundedClient{o.HTTPClient}

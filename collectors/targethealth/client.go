@@ -7,22 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
-	"net/url"
-	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/credentials/stscreds"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	"github.com/aws/aws-sdk-go-v2/service/sts"
-	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"gapless/collectors/awsclient"
 )
 
 // API is the part of the ELBv2 client that is used.
@@ -33,42 +25,11 @@ type API interface {
 }
 
 func newClient(ctx context.Context, cfg Config) (API, error) {
-	options := []func(*awsconfig.LoadOptions) error{
-		// One attempt: a poll that failed is a fact to be stored, and the next is near.
-		awsconfig.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }),
-	}
-	if cfg.Region != "" {
-		options = append(options, awsconfig.WithRegion(cfg.Region))
-	}
-	if cfg.Profile != "" {
-		options = append(options, awsconfig.WithSharedConfigProfile(cfg.Profile))
-	}
-	if cfg.Endpoint != "" {
-		endpoint, err := url.Parse(cfg.Endpoint)
-		if err != nil || endpoint.Host == "" {
-			return nil, fmt.Errorf("endpoint %q is not an address", cfg.Endpoint)
-		}
-		if ip := net.ParseIP(endpoint.Hostname()); endpoint.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
-			options = append(options, awsconfig.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-		}
-	}
-	loaded, err := awsconfig.LoadDefaultConfig(ctx, options...)
+	// One attempt: a poll that failed is a fact to be stored, and the next is near.
+	once := awsconfig.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} })
+	loaded, err := awsclient.Load(ctx, awsclient.Account{Region: cfg.Region, Profile: cfg.Profile, Role: cfg.Role, Endpoint: cfg.Endpoint}, once)
 	if err != nil {
-		return nil, fmt.Errorf("load AWS configuration: %w", err)
-	}
-	if loaded.Region == "" {
-		return nil, fmt.Errorf("region is missing: set it in the configuration or in AWS_REGION")
-	}
-	if cfg.Endpoint != "" {
-		within, cancel := context.WithTimeout(ctx, 3*time.Second)
-		defer cancel()
-		if _, err := loaded.Credentials.Retrieve(within); err != nil {
-			loaded.Credentials = credentials.NewStaticCredentialsProvider("gapless", "gapless", "")
-		}
-	}
-	if cfg.Role != "" {
-		provider := stscreds.NewAssumeRoleProvider(sts.NewFromConfig(loaded), cfg.Role)
-		loaded.Credentials = aws.NewCredentialsCache(provider)
+		return nil, err
 	}
 	return elb.NewFromConfig(loaded, func(o *elb.Options) {
 		if cfg.Endpoint != "" {
@@ -129,47 +90,11 @@ func hasElement(body []byte, name string) bool {
 
 // codeOf is the stable word for a failed call.
 func codeOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	if errors.Is(err, errBadReply) {
-		return "bad_reply"
-	}
-	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		switch api.ErrorCode() {
-		case "Throttling", "ThrottlingException", "ThrottledException", "RequestLimitExceeded", "TooManyRequestsException",
-			"RequestThrottled", "RequestThrottledException", "SlowDown", "PriorRequestNotComplete":
-			return "throttled"
-		case "AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "AuthFailure", "InvalidClientTokenId",
-			"UnrecognizedClientException", "SignatureDoesNotMatch", "ExpiredToken", "ExpiredTokenException",
-			"MissingAuthenticationToken", "OptInRequired", "RequestExpired", "IncompleteSignature", "InvalidSignatureException":
-			return "forbidden"
-		case "TargetGroupNotFound", "TargetGroupNotFoundException", "LoadBalancerNotFound":
-			return "not_found"
-		}
-	}
-	var response *smithyhttp.ResponseError
-	if errors.As(err, &response) {
-		switch response.HTTPStatusCode() {
-		case http.StatusTooManyRequests:
-			return "throttled"
-		case http.StatusUnauthorized, http.StatusForbidden:
-			return "forbidden"
-		case http.StatusNotFound:
-			return "not_found"
-		}
-	}
-	var decode *smithy.DeserializationError
-	if errors.As(err, &decode) && (response == nil || response.HTTPStatusCode() < 300) {
-		return "bad_reply"
-	}
-	var sent *smithyhttp.RequestSendError
-	var network net.Error
 	switch {
-	case strings.Contains(err.Error(), "get credentials:"): // none found: the SDK has no type for it
-		return "forbidden"
-	case errors.As(err, &sent), errors.As(err, &network), errors.Is(err, context.DeadlineExceeded):
-		return "unreachable"
+	case err == nil:
+		return ""
+	case errors.Is(err, errBadReply):
+		return "bad_reply"
 	}
-	return "error"
+	return awsclient.Code(err)
 }
