@@ -142,9 +142,8 @@ func collapse(during, apart *tally) *Finding {
 	}
 	_, slow, _, _ := during.latencies()
 	_, usual, _, _ := apart.latencies()
-	failing := float64(during.failures) / float64(during.requests)
-	before := float64(apart.failures) / float64(apart.requests)
-	fails := during.failures >= collapseFailures && failing >= collapseShare && failing >= collapseFactor*before
+	fails := during.failures >= collapseFailures && float64(during.failures) >= collapseShare*float64(during.requests) &&
+		during.failures*apart.requests >= collapseFactor*apart.failures*during.requests
 	slows := slow != nil && usual != nil && *slow >= collapseFactor**usual && *slow-*usual >= milliseconds(collapseExtra)
 	if !fails && !slows {
 		return nil

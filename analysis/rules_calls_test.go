@@ -59,8 +59,15 @@ func callCases() []ruleCase {
 			bend: func(s *scene) {
 				s.obs.Service.Dependencies = []Dependency{{Name: "gateway", InFlight: 5}}
 				s.callsEvery("api-1", 200, 203, .5, 10, "ok")
+				s.call("api-1", "before", 190, 5, "ok") // over by then
+				s.signal("api-1", 205, EventPoolExhausted, "http", "")
+				s.signal("api-2", 205, EventPoolExhausted, "http", "") // another target's
+				s.signal("api-1", 230, EventPoolExhausted, "http", "") // long after
 			},
 			check: func(t *testing.T, f Finding) {
+				if !f.From.Equal(time.Date(2026, 10, 14, 6, 28, 20, 0, time.UTC)) || f.To.Sub(f.From.Time) != 12500*time.Millisecond || f.Evidence[len(f.Evidence)-1].Count != 1 {
+					t.Errorf("from %s to %s, %+v", f.From, f.To, f.Evidence)
+				}
 				if f.Values["ground"] != waitOverLimit || f.Values["most"] != 6 || f.Values["limit"] != 5 || *f.Target != "api-1" || f.Values["before"] != 0 {
 					t.Errorf("%+v", f)
 				}
@@ -105,6 +112,68 @@ func callCases() []ruleCase {
 				}
 			},
 		},
+	}
+}
+
+// Requests collapse when enough of them fail, or when they take long enough: each bound
+// alone, from both sides.
+func TestCollapse(t *testing.T) {
+	of := func(requests, failures int, p95 float64) *tally {
+		made := newTally(false)
+		made.requests, made.failures = requests, failures
+		if p95 > 0 {
+			made.exact = []float64{p95}
+		}
+		return made
+	}
+	for name, c := range map[string]struct {
+		during, apart *tally
+		want          bool
+	}{
+		"a tenth fails":            {of(50, 5, 0), of(100, 0, 50), true},
+		"less than a tenth":        {of(51, 5, 0), of(100, 0, 50), false},
+		"too few failures":         {of(8, 4, 0), of(100, 0, 50), false},
+		"three times as many":      {of(100, 30, 0), of(100, 10, 50), true},
+		"not three times as many":  {of(100, 29, 0), of(100, 10, 50), false},
+		"three times as slow":      {of(9, 0, 150), of(9, 0, 50), true},
+		"not three times as slow":  {of(9, 0, 149.9), of(9, 0, 50), false},
+		"slower by less than 0.1s": {of(9, 0, 129.9), of(9, 0, 30), false},
+		"slower by 0.1 s":          {of(9, 0, 130), of(9, 0, 30), true},
+		"nothing ended well":       {of(9, 0, 0), of(9, 0, 30), false},
+		"nothing to compare":       {of(9, 0, 500), of(9, 0, 0), false},
+		"nobody there":             {of(0, 0, 0), of(9, 0, 50), false},
+		"nobody there before":      {of(50, 25, 0), of(0, 0, 0), false},
+	} {
+		if got := collapse(c.during, c.apart); (got != nil) != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Probes collapse by their own records, those of the time of the hang only.
+func TestProbesCollapse(t *testing.T) {
+	s := newScene(t)
+	drainedScene(s)
+	s.prepare()
+	s.hang()
+	for i := range s.obs.Probes {
+		p := &s.obs.Probes[i]
+		if !p.Sent.Before(s.at(211)) && p.Sent.Before(s.at(245)) {
+			p.Done = p.Sent.Add(800 * time.Millisecond)
+		}
+	}
+	r := Judge(s.obs)
+	found := 0
+	for _, f := range r.Findings {
+		if f.Code == "unrelated-collapse" {
+			found++
+			if f.Values["route"] != "store" || f.Values["traffic"] != ClassProbe || f.Values["requests"] != 170 || f.Values["p95_ms"] != 800.0 || f.Values["usual_p95_ms"] != 9.0 || f.Values["scrapes_failed"] != 0 {
+				t.Errorf("%+v", f.Values)
+			}
+		}
+	}
+	if found != 1 {
+		t.Errorf("%d findings: %+v", found, ruleOf(r, "unrelated-collapse"))
 	}
 }
 
