@@ -516,16 +516,22 @@ func servedBars(s scale, served, silent []bool) []Bar {
 }
 
 // appBars are what the application did, by the steps of the report: serving,
-// leaving, down. Steps before the picture decide what it begins with.
+// leaving, down. Steps before the picture decide what it begins with. Of an
+// application that is first heard of when it is ready nothing is drawn before that.
 func appBars(s scale, r *analysis.Report, target string) []Bar {
 	var bars []Bar
 	class, from, why := "app", s.from, "no stop seen"
+	if firstIsReady(r, target) {
+		class = ""
+	}
 	change := func(next string, at time.Time, what string) {
 		if next == class {
 			return
 		}
 		if at.After(from) {
-			bars = append(bars, appBar(s, class, from, at))
+			if class != "" {
+				bars = append(bars, appBar(s, class, from, at))
+			}
 			from = at
 		}
 		class, why = next, what
@@ -536,7 +542,7 @@ func appBars(s scale, r *analysis.Report, target string) []Bar {
 		}
 		switch step.Kind {
 		case analysis.StepDrainMarked, analysis.StepTargetDeregistered:
-			if class == "app" {
+			if class == "app" || class == "" {
 				change("drain", step.At.Time, "")
 			}
 		case analysis.StepRestartBegan, analysis.StepProcessKilled:
@@ -545,7 +551,7 @@ func appBars(s scale, r *analysis.Report, target string) []Bar {
 			change("app", step.At.Time, "")
 		}
 	}
-	if s.seen.After(from) {
+	if s.seen.After(from) && class != "" {
 		bar := appBar(s, class, from, s.seen)
 		if why != "" && len(bars) == 0 {
 			bar.Title = why
@@ -553,6 +559,23 @@ func appBars(s scale, r *analysis.Report, target string) []Bar {
 		bars = append(bars, bar)
 	}
 	return bars
+}
+
+// firstIsReady reports whether the first step that tells of a target's application
+// is that it was ready.
+func firstIsReady(r *analysis.Report, target string) bool {
+	for _, step := range r.Steps {
+		if step.Target == nil || *step.Target != target || step.Ignored {
+			continue
+		}
+		switch step.Kind {
+		case analysis.StepAppReady:
+			return true
+		case analysis.StepDrainMarked, analysis.StepTargetDeregistered, analysis.StepRestartBegan, analysis.StepProcessKilled:
+			return false
+		}
+	}
+	return false
 }
 
 func appBar(s scale, class string, from, to time.Time) Bar {

@@ -81,6 +81,21 @@ func TestAppLaneFollowsTheSteps(t *testing.T) {
 	}
 }
 
+func TestAppLaneBeginsWhereATargetThatWasStartedIsReady(t *testing.T) {
+	from := time.Unix(1_760_000_000, 0)
+	ready := from.Add(20 * time.Second)
+	green := "green"
+	r := analysis.Report{Steps: []analysis.StepReport{
+		{Kind: analysis.StepAppReady, Target: &green, At: analysis.Time{Time: ready}},
+		{Kind: analysis.StepTargetRegistered, Target: &green, At: analysis.Time{Time: ready.Add(time.Second)}},
+	}}
+	s := newScale(from, from.Add(40*time.Second), time.UTC)
+	bars := appBars(s, &r, green)
+	if want := appBar(s, "app", ready, s.seen); len(bars) != 1 || bars[0].X != want.X || bars[0].W != want.W || bars[0].Class != "app" {
+		t.Errorf("got %+v, want one bar from readiness on, %+v", bars, want)
+	}
+}
+
 func TestColumnsAreBounded(t *testing.T) {
 	from := time.Unix(1_760_000_000, 0)
 	for _, length := range []time.Duration{time.Millisecond, time.Second, 30 * time.Second, time.Hour, 31 * 24 * time.Hour} {
