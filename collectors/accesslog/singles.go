@@ -11,11 +11,13 @@ const (
 	// slowKept bounds the slow outliers kept one by one per object: the slowest.
 	slowKept = 100
 
-	// alikeKept bounds the failures kept one by one of a cell, that is of one second
-	// and one kind (node, target, route, status, class), and failuresKept those of an
-	// object: some 400 bytes each, of the five minutes of a node at most 0.4 MB. What
-	// is beyond is in the cells only, with the first start and the last end of each
-	// second. Requests that a proxy's retry saved count among them.
+	// wholeKept is how many failures of an object are all kept one by one: some 400
+	// bytes each, of the five minutes of a node at most 0.8 MB. Of more than that a
+	// sample is kept: alikeKept of a cell, that is of one second and one kind (node,
+	// target, route, status, class), and failuresKept of the object. What is beyond is
+	// in the cells only, with the first start and the last end of each second. Requests
+	// that a proxy's retry saved count among them.
+	wholeKept    = 2000
 	alikeKept    = 8
 	failuresKept = 1000
 
@@ -31,10 +33,11 @@ type singles struct {
 	probes   []analysis.Request
 	slowest  slowHeap
 
-	level  int             // failures of a lower weight are not kept
-	cells  map[int32]int   // how many failed, by cell
-	levels map[int32]int   // the same as level, of cells that reached alikeKept
-	kinds  map[cellKey]int // how many cells failed, by their kind: the key without its second
+	sampled bool            // there were more than wholeKept failures
+	level   int             // failures of a lower weight are not kept
+	cells   map[int32]int   // how many failed, by cell
+	levels  map[int32]int   // the same as level, of cells that reached alikeKept
+	kinds   map[cellKey]int // how many cells failed, by their kind: the key without its second
 }
 
 // single is a failure that is kept while its weight is not too low.
@@ -72,27 +75,43 @@ func (s *singles) weigh(cell int32, key cellKey) (weight int, keep bool) {
 		weight = firstWeight + evenly(s.kinds[key])
 		s.kinds[key]++
 	}
-	return weight, weight >= max(s.level, s.levels[cell])
+	return weight, !s.sampled || weight >= max(s.level, s.levels[cell])
 }
 
 // keep takes a failure that was weighed.
 func (s *singles) keep(q analysis.Request, cell int32, weight int) {
 	s.failures = append(s.failures, single{q, cell, weight})
+	switch {
+	case s.sampled:
+		s.thin(cell)
+	case len(s.failures) > wholeKept:
+		s.sampled = true
+		for cell := range s.cells {
+			s.thin(cell)
+		}
+	default:
+		return
+	}
+	for len(s.failures) > failuresKept && s.level < 2*firstWeight-1 {
+		s.level++
+		s.drop(func(x *single) bool { return x.weight < s.level })
+	}
+}
+
+// thin leaves of a cell what is kept of it.
+func (s *singles) thin(cell int32) {
+	if s.cells[cell] <= alikeKept {
+		return
+	}
 	alike := 0
-	if s.cells[cell] > alikeKept {
-		for i := range s.failures {
-			if s.failures[i].cell == cell {
-				alike++
-			}
+	for i := range s.failures {
+		if s.failures[i].cell == cell {
+			alike++
 		}
 	}
 	for alike > alikeKept {
 		s.levels[cell]++
 		alike -= s.drop(func(x *single) bool { return x.cell == cell && x.weight < s.levels[cell] })
-	}
-	for len(s.failures) > failuresKept && s.level < 2*firstWeight-1 {
-		s.level++
-		s.drop(func(x *single) bool { return x.weight < s.level })
 	}
 }
 

@@ -37,7 +37,7 @@ func rollFailing(t *testing.T, seconds, targets, each int) analysis.ObjectBatch 
 }
 
 // However much fails, what is kept one by one is bounded, by second and kind and by
-// object; it is everything where little fails, and elsewhere spread evenly over time,
+// object; it is everything where no more than wholeKept fail, and elsewhere spread evenly over time,
 // with the first of each second while there is room, and the first of each kind.
 func TestFailuresKeptOneByOne(t *testing.T) {
 	for _, c := range []struct {
@@ -45,10 +45,13 @@ func TestFailuresKeptOneByOne(t *testing.T) {
 		least, most            int // kept in all
 		leastEach, mostEach    int // of a second and kind
 	}{
-		{20, 4, alikeKept, 20 * 4 * alikeKept, 20 * 4 * alikeKept, alikeKept, alikeKept}, // all
+		{1, 1, wholeKept, wholeKept, wholeKept, wholeKept, wholeKept}, // all
+		{20, 4, 25, wholeKept, wholeKept, 25, 25},                     // all
+		{20, 4, 26, 20 * 4 * alikeKept / 2, 20 * 4 * alikeKept, alikeKept / 2, alikeKept},
 		{20, 4, 3000, 20 * 4 * alikeKept / 2, 20 * 4 * alikeKept, alikeKept / 2, alikeKept},
 		{100, 2, 200, failuresKept / 2, failuresKept, 1, alikeKept}, // more than an object keeps
 		{1500, 1, 2, failuresKept / 2, failuresKept, 0, 1},          // more seconds than that
+		{1, 1, wholeKept + 1, alikeKept / 2, alikeKept, alikeKept / 2, alikeKept},
 		{1, 1, 100000, alikeKept / 2, alikeKept, alikeKept / 2, alikeKept},
 	} {
 		t.Run(fmt.Sprintf("%d s, %d targets, %d each", c.seconds, c.targets, c.each), func(t *testing.T) {
