@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -69,9 +68,6 @@ func TestDemo(t *testing.T) {
 			}
 			for i, phase := range report.Phases {
 				for _, class := range []analysis.Class{analysis.ClassUser, analysis.ClassProbe, analysis.ClassHealth} {
-					if class == analysis.ClassUser && truth.crowded {
-						continue
-					}
 					counts := phase.Traffic[class]
 					compareCounts(t, phase.Name+" "+string(class), counted4{counts.Requests, counts.Failures, counts.Outcomes, counts.ByTarget}, truth.phases[i][class])
 				}
@@ -112,15 +108,9 @@ func compareCounts(t *testing.T, what string, got, want counted4) {
 	}
 }
 
-// alikeKept is how many failures of one sort and second an access log keeps one by one.
-const alikeKept = 8
-
 type truthCounts struct {
 	totals map[analysis.Class]counted4
 	phases []map[analysis.Class]counted4
-	// crowded tells that more users failed alike within a second than a log keeps one
-	// by one: those beyond are in a phase by the second in which they began only.
-	crowded bool
 }
 
 // readTruth counts the truth of a kept scenario anew, from its file: users by the
@@ -148,12 +138,10 @@ func readTruth(t *testing.T, dir string, report *analysis.Report) truthCounts {
 	for i := range counts.phases {
 		counts.phases[i] = map[analysis.Class]counted4{}
 	}
-	alike := map[string]int{} // failures by second, target and beginning of the path
 	eachLine(t, filepath.Join(dir, keptTruth), func(line []byte) error {
 		var request struct {
 			Class      analysis.Class
-			ID, Path   string
-			Target     string
+			ID         string
 			Start, End analysis.Time
 			ServedBy   string `json:"served_by"`
 			Outcome    analysis.Outcome
@@ -171,10 +159,6 @@ func readTruth(t *testing.T, dir string, report *analysis.Report) truthCounts {
 		}
 		failed := request.Outcome.Failure()
 		if failed {
-			parts := strings.SplitN(request.Path, "/", 4)
-			like := fmt.Sprint(at, request.Target, parts[:min(len(parts), 3)])
-			alike[like]++
-			counts.crowded = counts.crowded || request.Class == analysis.ClassUser && alike[like] > alikeKept
 			at = end
 		}
 		if at.Before(report.Window.From.Time) || !at.Before(report.Window.To.Time) {
