@@ -34,7 +34,7 @@ func (b *bench) findCauses() {
 			f.cause = CauseShared
 		case b.byNewVersion(f) && b.worse[routeKey{f.class, f.route}] != nil:
 			f.cause = CauseVersion
-		case quiet[f.kind()] && f.target != "" && !b.atRisk(f) && !b.doubtful:
+		case quiet[f.kind()] && !b.atRisk(f) && !b.doubtful:
 			f.cause = CauseBackground
 		case f.byClient():
 			f.cause = CauseClient
@@ -61,21 +61,18 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 		}
 		slack := b.slack(l.group)
 		for _, c := range l.cycles {
-			if c.arrives { // nobody can be failed by a target that is not asked: it must be named
-				asked := f.target != "" && !to.Before(c.begin()) && (c.firstServed.IsZero() || from.Before(c.firstServed))
-				if asked || near(from, to, c.firstServed, slack) {
-					return true
-				}
-				continue
-			}
+			met := false
 			down, back, ok := b.down(c)
-			if !ok {
-				continue
+			switch {
+			case c.arrives: // nobody can be failed by a target that is not asked: it must be named
+				met = f.target != "" && !to.Before(c.begin()) && (c.firstServed.IsZero() || from.Before(c.firstServed))
+			case ok:
+				if c.leaves && f.target == "" { // it is gone for good, and nobody is sent to it any more
+					back = c.stop
+				}
+				met = !to.Before(down) && from.Before(back) || near(from, to, c.stop, slack)
 			}
-			if c.leaves && f.target == "" { // it is gone for good, and nobody is sent to it any more
-				back = c.stop
-			}
-			if !to.Before(down) && from.Before(back) || near(from, to, c.stop, slack) || near(from, to, c.firstServed, slack) {
+			if met || (c.arrives || ok) && near(from, to, c.firstServed, slack) {
 				return true
 			}
 		}
@@ -138,7 +135,7 @@ func (b *bench) findForeignStops() {
 }
 
 func near(from, to, moment time.Time, slack time.Duration) bool {
-	return !moment.IsZero() && !to.Before(moment.Add(-slack)) && !from.After(moment.Add(slack))
+	return !to.Before(moment.Add(-slack)) && !from.After(moment.Add(slack))
 }
 
 // clockDoubt is how far from each other two clocks may be by the bounds on their
@@ -223,10 +220,7 @@ func (b *bench) findWorseRoutes() {
 	}
 	for k, n := range after {
 		o := before[k]
-		b.versionsCompared = b.versionsCompared || o.all > 0 && n.all > 0
-		if o.all == 0 || n.failed == 0 {
-			continue
-		}
+		b.versionsCompared = b.versionsCompared || o.all > 0
 		if p := fisherGreater(n.failed, n.all, o.failed, o.all); p < significance/float64(len(after)) {
 			b.worse[k] = &worse{old: o, new: n, p: p}
 		}

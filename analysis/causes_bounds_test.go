@@ -1,0 +1,468 @@
+package analysis
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+)
+
+// cut gives a target a stop at 100, readiness at 110, and its last and first request at
+// 95 and 115; the check's timeout, which is the slack, is 2 s.
+func (b *table) cut(target string) *cycle {
+	c := b.cycle(target, 100, 110, 115)
+	c.lastServed = b.at(95)
+	return c
+}
+
+func TestWhatMeetsTheDeploy(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		target     string
+		start, end float64
+		bend       func(*table)
+		want       bool
+	}{
+		{"after its last request", "api-1", 94, 95, nil, true},
+		{"before it", "api-1", 93, 94.9, nil, false},
+		{"before its first request", "api-1", 114.9, 115, nil, true},
+		{"the timeout after that", "api-1", 117, 118, nil, true},
+		{"later", "api-1", 117.1, 118, nil, false},
+		{"the other target", "api-2", 105, 106, nil, false},
+		{"nobody named", "", 105, 106, nil, true},
+		{"clocks that leave a second open", "api-1", 93, 94, func(b *table) { b.doubt = time.Second }, true},
+		{"clocks that leave a second open at the other end", "api-1", 118, 119, func(b *table) { b.doubt = time.Second }, true},
+		{"clocks do not narrow it", "api-1", 105, 106, func(b *table) { b.doubt = 20 * time.Second }, true},
+		{"no deploy", "api-1", 105, 106, func(b *table) { b.obs.Deploy.ID = "" }, false},
+		{"a cycle without a stop", "api-1", 115, 116, func(b *table) { b.life("api-1").cycles[0].stop = time.Time{} }, false},
+		{"it served on after the stop: the timeout before that", "api-1", 97, 98, func(b *table) { b.life("api-1").cycles[0].lastServed = b.at(101) }, true},
+		{"still earlier", "api-1", 96, 97.9, func(b *table) { b.life("api-1").cycles[0].lastServed = b.at(101) }, false},
+		{"gone for good, nobody named", "", 103, 104, func(b *table) { b.leave() }, false},
+		{"gone for good, nobody named, at its stop", "", 102, 103, func(b *table) { b.leave() }, true},
+		{"gone for good, and named", "api-1", 250, 251, func(b *table) { b.leave() }, true},
+		{"new, and named before it served", "api-1", 100, 101, func(b *table) { b.arrive() }, true},
+		{"new, and named as it began", "api-1", 98, 100, func(b *table) { b.arrive() }, true},
+		{"new, and named before it began", "api-1", 98, 99.9, func(b *table) { b.arrive() }, false},
+		{"new, and nobody named", "", 100, 101, func(b *table) { b.arrive() }, false},
+		{"new, nobody named, the timeout before it served", "", 112, 113, func(b *table) { b.arrive() }, true},
+		{"new, and long at work", "api-1", 117.1, 118, func(b *table) { b.arrive() }, false},
+		{"new, and named as it served", "api-1", 115, 115.5, func(b *table) {
+			b.arrive()
+			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health.Timeout = time.Nanosecond
+			b.life("api-1").cycles[0].firstServed = b.at(114.9)
+		}, false},
+		{"new, and named as it first served, to the moment", "api-1", 115, 116, func(b *table) {
+			b.arrive()
+			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health.Timeout = -time.Second
+		}, true},
+		{"new, and never at work", "api-1", 250, 251, func(b *table) { b.arrive(); b.life("api-1").cycles[0].firstServed = time.Time{} }, true},
+		{"no target at all, nobody named", "", 199, 200, func(b *table) { b.zero = []Span{b.span(200, 210)} }, true},
+		{"just before that", "", 198, 199.9, func(b *table) { b.zero = []Span{b.span(200, 210)} }, false},
+		{"at its end", "", 210, 211, func(b *table) { b.zero = []Span{b.span(200, 210)} }, false},
+		{"no target at all, one named", "api-2", 205, 206, func(b *table) { b.zero = []Span{b.span(200, 210)} }, false},
+	} {
+		b := newTable()
+		b.cut("api-1")
+		if c.bend != nil {
+			c.bend(b)
+		}
+		if got := b.meetsDeploy(b.lost(c.target, c.start, c.end), b.doubt); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+// leave lets api-1 stop for good, arrive lets it begin for the first time.
+func (b *table) leave() {
+	c := &b.life("api-1").cycles[0]
+	c.leaves, c.ready, c.firstServed = true, time.Time{}, time.Time{}
+}
+
+func (b *table) arrive() {
+	c := &b.life("api-1").cycles[0]
+	c.arrives, c.stop, c.lastServed = true, time.Time{}, time.Time{}
+}
+
+func TestWhoIsAtRisk(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		target     string
+		start, end float64
+		bend       func(*table)
+		want       bool
+	}{
+		{"the timeout before it began", "api-1", 97, 98, nil, true},
+		{"earlier", "api-1", 97, 97.9, nil, false},
+		{"the timeout after it was back", "api-1", 117, 118, nil, true},
+		{"later", "api-1", 117.1, 118, nil, false},
+		{"the other", "api-2", 105, 106, nil, false},
+		{"one that nothing else names", "gone", 200, 201, nil, true},
+		{"from its mark on", "api-1", 80, 81, func(b *table) { b.life("api-1").cycles[0].marked = b.at(80) }, true},
+		{"never back", "api-1", 299, 300, func(b *table) { b.leave() }, true},
+	} {
+		b := newTable()
+		b.cut("api-1")
+		if c.bend != nil {
+			c.bend(b)
+		}
+		if got := b.atRisk(b.lost(c.target, c.start, c.end)); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+func TestStopsOfOtherDeploys(t *testing.T) {
+	step := func(b *table, deploy string, kind StepKind, target string, at float64) {
+		b.obs.Steps = append(b.obs.Steps, Step{Deploy: deploy, Kind: kind, Target: target, At: b.at(at)})
+	}
+	for _, c := range []struct {
+		name string
+		lay  func(*table)
+		want string
+	}{
+		{"ours", func(b *table) { step(b, "d1", StepRestartBegan, "api-1", 100) }, ""},
+		{"nobody's", func(b *table) { step(b, "", StepRestartBegan, "api-1", 100) }, ""},
+		{"a mark is no stop", func(b *table) { step(b, "d0", StepDrainMarked, "api-1", 100) }, ""},
+		{"until it was ready", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "", StepAppReady, "api-1", 110)
+		}, "api-1 98–112 false;"},
+		{"never ready", func(b *table) { step(b, "d0", StepRestartBegan, "api-1", 100) }, "api-1 98–302 false;"},
+		{"a target that nothing else names has a slack of 1 s", func(b *table) { step(b, "d0", StepRestartBegan, "gone", 100) }, "gone 99–301 false;"},
+		{"of blue and green, for good", func(b *table) {
+			b.obs.Neighbors = []Deploy{{ID: "d0", Kind: KindBlueGreen}}
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+		}, "api-1 98–102 false;api-1 98–302 true;"},
+		{"of blue and green, and back", func(b *table) {
+			b.obs.Neighbors = []Deploy{{ID: "d0", Kind: KindBlueGreen}}
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "d0", StepAppReady, "api-1", 110)
+		}, "api-1 98–112 true;"},
+		{"another one is blue and green", func(b *table) {
+			b.obs.Neighbors = []Deploy{{ID: "d9", Kind: KindBlueGreen}, {ID: "d0", Kind: KindRolling}}
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+		}, "api-1 98–302 false;"},
+	} {
+		b := newTable()
+		c.lay(b)
+		b.findForeignStops()
+		got := ""
+		for _, d := range b.foreign {
+			got += fmt.Sprintf("%s %s–%s %t;", d.target, b.seconds(d.from), b.seconds(d.to), d.named)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		target     string
+		start, end float64
+		widen      time.Duration
+		named      bool
+		want       bool
+	}{
+		{"api-1", 97, 98, 0, false, true},
+		{"api-1", 96, 97.9, 0, false, false},
+		{"api-1", 96, 97, time.Second, false, true},
+		{"api-1", 112, 113, 0, false, true},
+		{"api-1", 112.1, 113, 0, false, false},
+		{"api-1", 113, 114, time.Second, false, true},
+		{"api-2", 105, 106, 0, false, false},
+		{"", 105, 106, 0, false, true},
+		{"", 105, 106, 0, true, false},
+		{"api-1", 105, 106, 0, true, true},
+	} {
+		b := newTable()
+		b.foreign = []drain{{target: "api-1", from: b.at(98), to: b.at(112), named: c.named}}
+		if got := b.meetsNeighbor(b.lost(c.target, c.start, c.end), c.widen); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
+
+func TestOrderOfCauses(t *testing.T) {
+	background := func(b *table) { // 60 s before the start had one of the kind, and 240 s after have no more
+		b.phase("baseline", 0, 60).Traffic[ClassUser] = &Counts{Requests: 1000}
+		b.phase("build", 60, 300).Traffic[ClassUser] = &Counts{Requests: 4000}
+		b.cell("alb", "api-1", 1, 1, 1)
+		b.lost("api-2", 10, 11).request = "before"
+	}
+	version := func(b *table, new, old arm) {
+		b.obs.Deploy.VersionBefore, b.obs.Deploy.VersionAfter = "1", "2"
+		for _, side := range []struct {
+			arm
+			at float64
+		}{{old, 90}, {new, 200}} {
+			b.cell("alb", "api-1", side.at, side.at, side.all-side.failed)
+			c := b.cell("alb", "api-1", side.at, side.at, side.failed)
+			c.Outcome, c.Status, c.TargetStatus = OutcomeTarget5xx, 500, 500
+		}
+	}
+	answered := func(f *failure) {
+		f.outcome, f.status, f.targetAnswers = OutcomeTarget5xx, 500, true
+	}
+	for _, c := range []struct {
+		name       string
+		target     string
+		start, end float64
+		lay        func(*table, *failure)
+		want       Cause
+	}{
+		{"before the start", "api-1", 58, 59.9, nil, CauseBackground},
+		{"before the start, with another deploy's stop", "api-1", 58, 59.9, func(b *table, _ *failure) { b.other("api-1", 58) }, CauseShared},
+		{"as it starts", "api-2", 59, 60, nil, CauseUnexplained},
+		{"the deploy's", "api-1", 105, 106, nil, CauseDeploy},
+		{"the deploy's and another's", "api-1", 105, 106, func(b *table, _ *failure) { b.other("api-1", 105) }, CauseShared},
+		{"another's alone", "api-2", 105, 106, func(b *table, _ *failure) { b.other("api-2", 105) }, CauseShared},
+		{"of a kind that was there before", "api-2", 150, 151, func(b *table, _ *failure) { background(b) }, CauseBackground},
+		{"of another kind", "api-2", 150, 151, func(b *table, f *failure) { background(b); f.status = 504 }, CauseUnexplained},
+		{"of that kind, in its target's own risk", "api-1", 93, 94, func(b *table, _ *failure) { background(b); b.life("api-1").cycles[0].marked = b.at(93) }, CauseUnexplained},
+		{"of that kind, by clocks that disagree", "api-2", 150, 151, func(b *table, _ *failure) { background(b); b.doubtful = true }, CauseUnexplained},
+		{"of that kind, nobody named", "", 150, 151, func(b *table, _ *failure) { background(b) }, CauseUnexplained},
+		{"by a worse version", "api-1", 200, 201, func(b *table, f *failure) { version(b, arm{20, 100}, arm{0, 100}); answered(f) }, CauseVersion},
+		{"on another route", "api-1", 200, 201, func(b *table, f *failure) { version(b, arm{20, 100}, arm{0, 100}); answered(f); f.route = "x" }, CauseUnexplained},
+		{"not by the target itself", "api-1", 200, 201, func(b *table, f *failure) {
+			version(b, arm{20, 100}, arm{0, 100})
+			answered(f)
+			f.targetAnswers = false
+		}, CauseUnexplained},
+		{"made by the load balancer", "api-1", 200, 201, func(b *table, f *failure) {
+			version(b, arm{20, 100}, arm{0, 100})
+			answered(f)
+			f.outcome = OutcomeLB5xx
+		}, CauseUnexplained},
+		{"while it ran the old one", "api-1", 80, 81, func(b *table, f *failure) { version(b, arm{20, 100}, arm{0, 100}); answered(f) }, CauseUnexplained},
+		{"by a version that is as good", "api-1", 200, 201, func(b *table, f *failure) { version(b, arm{20, 100}, arm{19, 100}); answered(f) }, CauseUnexplained},
+		{"not to be understood by any target", "", 200, 201, func(_ *table, f *failure) { f.status = 505 }, CauseClient},
+		{"nor this", "", 200, 201, func(_ *table, f *failure) { f.status = 501 }, CauseClient},
+		{"said by a target", "api-2", 200, 201, func(_ *table, f *failure) { f.status = 501 }, CauseUnexplained},
+		{"said by something else", "", 200, 201, func(_ *table, f *failure) { f.status, f.outcome = 501, OutcomeTarget5xx }, CauseUnexplained},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := newTable()
+			b.cut("api-1")
+			f := failure{class: ClassUser, target: c.target, start: b.at(c.start), end: b.at(c.end), outcome: OutcomeLB5xx, status: 502, route: OtherRoute, n: 1}
+			if c.lay != nil {
+				c.lay(b, &f)
+			}
+			b.failures = append(b.failures, f)
+			b.findCauses()
+			if got := b.failures[len(b.failures)-1].cause; got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// other lets another deploy stop a target.
+func (b *table) other(target string, at float64) {
+	b.obs.Steps = append(b.obs.Steps, Step{Deploy: "d0", Kind: StepRestartBegan, Target: target, At: b.at(at)}, Step{Deploy: "d0", Kind: StepAppReady, Target: target, At: b.at(at + 1)})
+}
+
+func TestWhoRunsTheNewVersion(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		target string
+		at     float64
+		bend   func(*table)
+		want   bool
+	}{
+		{"before it was ready", "api-1", 109.9, nil, false},
+		{"from then on", "api-1", 110, nil, true},
+		{"one that did not restart", "api-2", 200, nil, false},
+		{"one that nothing else names", "gone", 200, nil, false},
+		{"never ready", "api-1", 200, func(b *table) { b.life("api-1").cycles[0].ready = time.Time{} }, false},
+		{"new, and never told to be ready", "api-1", 100, func(b *table) { b.arrive(); b.life("api-1").cycles[0].ready = time.Time{} }, true},
+		{"new, and ready", "api-1", 109.9, func(b *table) { b.arrive() }, false},
+		{"no version before", "api-1", 200, func(b *table) { b.obs.Deploy.VersionBefore = "" }, false},
+		{"no version after", "api-1", 200, func(b *table) { b.obs.Deploy.VersionAfter = "" }, false},
+		{"the same", "api-1", 200, func(b *table) { b.obs.Deploy.VersionAfter = "1" }, false},
+	} {
+		b := newTable()
+		b.cut("api-1")
+		b.obs.Deploy.VersionBefore, b.obs.Deploy.VersionAfter = "1", "2"
+		if c.bend != nil {
+			c.bend(b)
+		}
+		if got := b.runsNew(c.target, b.at(c.at)); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+func TestWorseRoutes(t *testing.T) {
+	lay := func() *table {
+		b := newTable()
+		b.cut("api-1")
+		b.obs.Deploy.VersionBefore, b.obs.Deploy.VersionAfter = "1", "2"
+		b.cell("alb", "api-1", 90, 90, 100)
+		b.cell("alb", "api-1", 200, 200, 80)
+		return b
+	}
+	fail := func(b *table, source string, n int) *Cell {
+		c := b.cell(source, "api-1", 200, 200, n)
+		c.Outcome, c.Status, c.TargetStatus = OutcomeTarget5xx, 500, 500
+		return c
+	}
+	key := routeKey{ClassUser, OtherRoute}
+	b := lay()
+	fail(b, "alb", 20)
+	fail(b, "edge", 7)                  // does not count
+	fail(b, "alb", 7).TargetStatus = 0  // the target did not answer
+	fail(b, "alb", 7).Class = ClassTool // another class, and nothing before
+	b.findWorseRoutes()
+	if w := b.worse[key]; w == nil || w.new != (arm{20, 100}) || w.old != (arm{0, 100}) || w.p > 1e-6 {
+		t.Errorf("%+v", w)
+	}
+	if len(b.worse) != 1 || !b.versionsCompared {
+		t.Errorf("%+v", b.worse)
+	}
+
+	b = lay()
+	b.obs.Cells = b.obs.Cells[1:]
+	fail(b, "alb", 20)
+	b.findWorseRoutes()
+	if len(b.worse) != 0 || b.versionsCompared {
+		t.Errorf("nothing of the old version: %+v", b.worse)
+	}
+	b = lay()
+	b.obs.Deploy.VersionAfter = ""
+	fail(b, "alb", 20)
+	b.findWorseRoutes()
+	if len(b.worse) != 0 || b.versionsCompared {
+		t.Errorf("no versions: %+v", b.worse)
+	}
+
+	// One route compared, one that is new: what was compared stays so.
+	b = lay()
+	fail(b, "alb", 1).Route = "new"
+	b.findWorseRoutes()
+	if !b.versionsCompared {
+		t.Error("a route without a past forgets the others")
+	}
+
+	// Probes are counted in their own records alone, and only where a target is known.
+	b = lay()
+	b.prober[ClassProbe] = true
+	fail(b, "alb", 20).Class = ClassProbe
+	for i := range 40 {
+		p := ProbeRequest{Probe: "store", Class: ClassProbe, Run: "r", Seq: i, Sent: b.at(90), Outcome: OutcomeOK, Target: "api-1"}
+		if i >= 20 {
+			p.Sent, p.Outcome = b.at(200), OutcomeTarget5xx
+		}
+		b.obs.Probes = append(b.obs.Probes, p)
+		p.Target = ""
+		p.Seq += 100
+		b.obs.Probes = append(b.obs.Probes, p)
+		p.Target, p.Sent = "api-1", b.at(300)
+		b.obs.Probes = append(b.obs.Probes, p)
+	}
+	b.findWorseRoutes()
+	if w := b.worse[routeKey{ClassProbe, "store"}]; w == nil || w.new != (arm{20, 20}) || w.old != (arm{0, 20}) || len(b.worse) != 1 {
+		t.Errorf("probes %+v", b.worse)
+	}
+}
+
+func TestBaselineOfAKind(t *testing.T) {
+	lay := func() *table {
+		b := newTable()
+		b.phase("baseline", 0, 60).Traffic[ClassUser] = &Counts{Requests: 100}
+		b.phase("build", 60, 100).Traffic[ClassUser] = &Counts{Requests: 50}
+		b.phase("tail", 100, 300).Traffic[ClassUser] = &Counts{Requests: 250}
+		return b
+	}
+	b := lay()
+	if b.baselineTests() != nil {
+		t.Error("nothing measured, and yet tested")
+	}
+	b.prober[ClassProbe] = true
+	if tests := b.baselineTests(); tests == nil || len(tests) != 0 {
+		t.Errorf("probes measured: %v", tests)
+	}
+	b = lay()
+	b.cell("alb", "api-1", 1, 1, 1)
+	if tests := b.baselineTests(); tests == nil || len(tests) != 0 {
+		t.Errorf("users measured: %v", tests)
+	}
+	b.lost("api-1", 58, 59).n = 2
+	b.lost("api-1", 59, 60) // the window's
+	b.lost("api-1", 200, 201)
+	b.lost("api-1", 150, 151).status = 504 // a kind that the baseline does not have
+	b.lost("api-2", 200, 201)              // another deploy's
+	b.foreign = []drain{{target: "api-2", from: b.at(199), to: b.at(202)}}
+	tests := b.baselineTests()
+	// Two before and two after, of which three quarters of the requests are the window's:
+	// P(X ≥ 2) of 4 at .75 is 1 − .25⁴ − 4 · .75 · .25³ = .949.
+	if len(tests) != 1 || tests[0].BaselineFailures != 2 || tests[0].WindowFailures != 2 || tests[0].BaselineRequests != 100 || tests[0].WindowRequests != 300 ||
+		math.Abs(tests[0].P-.94921875) > 1e-9 || tests[0].Significant {
+		t.Errorf("%+v", tests)
+	}
+}
+
+func TestChanceOfACluster(t *testing.T) {
+	kind := failure{class: ClassUser, outcome: OutcomeLB5xx, status: 502, route: OtherRoute}.kind()
+	poisson3 := func(mean float64) float64 { return 1 - math.Exp(-mean)*(1+mean+mean*mean/2) }
+	for _, c := range []struct {
+		name string
+		lay  func(*table)
+		want float64
+	}{
+		{"two say nothing", func(b *table) { b.lost("", 99, 100); b.lost("", 99, 101) }, 1},
+		// 60 places of 5 s, and 3 of 300 s make .05 in each.
+		{"three within 5 s", func(b *table) { b.lost("", 99, 100); b.lost("", 99, 101); b.lost("", 99, 105) }, 60 * poisson3(.05)},
+		{"counted three at once", func(b *table) { b.lost("", 100, 100).n = 3 }, 60 * poisson3(.05)},
+		{"three within 30 s: 10 places with .3", func(b *table) { b.lost("", 99, 100); b.lost("", 99, 101); b.lost("", 99, 105.1) }, 10 * poisson3(.3)},
+		{"three far apart", func(b *table) { b.lost("", 99, 100); b.lost("", 99, 150); b.lost("", 99, 200) }, 1},
+		{"one long before three", func(b *table) {
+			b.lost("", 99, 100)
+			b.lost("", 199, 200)
+			b.lost("", 199, 201)
+			b.lost("", 199, 205)
+		}, 60 * poisson3(4. / 60)},
+		{"those of the baseline make the rate, and are no cluster", func(b *table) {
+			b.lost("", 50, 59.9).n = 3
+			b.lost("", 59, 60)
+			b.lost("", 59, 61)
+			b.lost("", 59, 65)
+		}, 60 * poisson3(.1)},
+		{"another kind, and another deploy's", func(b *table) {
+			b.lost("", 99, 100)
+			b.lost("", 99, 101)
+			b.lost("", 99, 102).status = 504
+			b.lost("api-2", 102, 103)
+			b.foreign = []drain{{target: "api-2", from: b.at(102.5), to: b.at(104)}}
+		}, 1},
+		{"a window of 30 s has places of 5 s only", func(b *table) {
+			b.started, b.seenTo = b.from, b.at(30)
+			b.lost("", 9, 10)
+			b.lost("", 9, 11)
+			b.lost("", 9, 15.1)
+		}, 1},
+	} {
+		b := newTable()
+		c.lay(b)
+		if got := b.clusterChance(kind); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("%s: %g, want %g", c.name, got, c.want)
+		}
+	}
+}
+
+func TestFailureInAScope(t *testing.T) {
+	b := newTable()
+	scope := Scope{ClassUser, Time{b.at(100)}, Time{b.at(110)}}
+	for _, c := range []struct {
+		start, end float64
+		n          int
+		class      Class
+		want       bool
+	}{
+		{99, 100, 1, ClassUser, true}, {98, 99.9, 1, ClassUser, false}, {109, 109.9, 1, ClassUser, true}, {109, 110, 1, ClassUser, false},
+		{109, 111, 2, ClassUser, true}, {110, 111, 2, ClassUser, false}, {105, 106, 1, ClassProbe, false},
+	} {
+		f := b.lost("", c.start, c.end)
+		f.n, f.unkept, f.class = c.n, c.n > 1, c.class
+		if got := f.in(scope); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
