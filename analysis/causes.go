@@ -15,23 +15,18 @@ func (b *bench) findCauses() {
 	b.findWorseRoutes()
 	quiet := map[string]bool{}
 	for _, t := range b.report.Baseline {
-		quiet[t.Kind] = t.BaselineFailures+t.BackgroundFailures > 0 && !t.Significant
+		quiet[t.Kind] = !t.Significant
 	}
 	widen := b.doubt
 	for i := range b.failures {
 		f := &b.failures[i]
 		switch {
-		case f.end.Before(b.started) && b.meetsNeighbor(f, widen):
+		case b.meetsNeighbor(f, widen): // whatever else it meets
 			f.cause = CauseShared
 		case f.end.Before(b.started): // nothing had begun: the service's own background
 			f.cause = CauseBackground
 		case b.meetsDeploy(f, widen):
 			f.cause = CauseDeploy
-			if b.meetsNeighbor(f, widen) {
-				f.cause = CauseShared
-			}
-		case b.meetsNeighbor(f, widen):
-			f.cause = CauseShared
 		case b.byNewVersion(f) && b.worse[routeKey{f.class, f.route}] != nil:
 			f.cause = CauseVersion
 		case quiet[f.kind()] && !b.atRisk(f) && !b.doubtful:
@@ -273,7 +268,7 @@ func (b *bench) baselineTests() []BaselineTest {
 		}
 		t.P = binomialAtLeast(p.window, p.baseline+usual+p.window, share(t.WindowRequests, t.BaselineRequests+t.BackgroundRequests))
 		t.P = min(t.P, b.clusterChance(kind))
-		if p.baseline == 0 && p.window > 0 {
+		if p.baseline == 0 {
 			t.P = min(t.P, b.meetingChance(d))
 		}
 		t.Significant = t.P < significance
@@ -297,13 +292,13 @@ func (b *bench) background() background {
 		}
 		if c.Outcome == "" {
 			days.requests[c.Class] += c.Count
-			continue
+		} else {
+			kind := failure{class: c.Class, outcome: c.Outcome, status: c.Status, route: c.Route}.kind()
+			sum := days.kinds[kind]
+			// Two logs that have the kind do not have it in the same stretches of necessity.
+			sum.Count, sum.Spans, sum.Of, sum.Typical = sum.Count+c.Count, sum.Spans+c.Spans, sum.Of+c.Of, max(sum.Typical, c.Typical)
+			days.kinds[kind] = sum
 		}
-		kind := failure{class: c.Class, outcome: c.Outcome, status: c.Status, route: c.Route}.kind()
-		sum := days.kinds[kind]
-		// Two logs that have the kind do not have it in the same stretches of necessity.
-		sum.Count, sum.Spans, sum.Of, sum.Typical = sum.Count+c.Count, sum.Spans+c.Spans, sum.Of+c.Of, max(sum.Typical, c.Typical)
-		days.kinds[kind] = sum
 	}
 	return days
 }

@@ -122,6 +122,10 @@ func TestStopsOfOtherDeploys(t *testing.T) {
 	}{
 		{"ours", func(b *table) { step(b, "d1", StepRestartBegan, "api-1", 100) }, ""},
 		{"nobody's", func(b *table) { step(b, "", StepRestartBegan, "api-1", 100) }, ""},
+		{"nobody's, before any deploy", func(b *table) {
+			b.obs.Neighbors = []Deploy{{ID: "d9", StartedAt: b.at(200)}}
+			step(b, "", StepRestartBegan, "api-1", 10)
+		}, ""},
 		{"a mark is no stop", func(b *table) { step(b, "d0", StepDrainMarked, "api-1", 100) }, ""},
 		{"until it was ready", func(b *table) {
 			step(b, "d0", StepRestartBegan, "api-1", 100)
@@ -344,6 +348,7 @@ func TestWorseRoutes(t *testing.T) {
 	// Probes are counted in their own records alone, and only where a target is known.
 	b = lay()
 	b.prober[ClassProbe] = true
+	b.cell("alb", "api-1", 90, 90, 100).Class = ClassProbe
 	fail(b, "alb", 20).Class = ClassProbe
 	for i := range 40 {
 		p := ProbeRequest{Probe: "store", Class: ClassProbe, Run: "r", Seq: i, Sent: b.at(90), Outcome: OutcomeOK, Target: "api-1"}
@@ -397,6 +402,15 @@ func TestBaselineOfAKind(t *testing.T) {
 		math.Abs(tests[0].P-.94921875) > 1e-9 || tests[0].Significant {
 		t.Errorf("%+v", tests)
 	}
+	b.obs.Background = []BackgroundCount{{Source: "alb", Class: ClassUser, Count: 1000}} // days without any of the kind say nothing of it
+	if again := b.baselineTests(); again[0].P != tests[0].P || again[0].BackgroundRequests != 0 {
+		t.Errorf("with quiet days before: %+v", again)
+	}
+	// Half of the stretches of the days before had it: two in a row go without in a quarter.
+	b.seenTo = b.started.Add(2 * BackgroundSpan)
+	if p := b.meetingChance(BackgroundCount{Spans: 5, Of: 10}); p != .75 {
+		t.Errorf("chance to meet it %g, want .75", p)
+	}
 }
 
 func TestChanceOfACluster(t *testing.T) {
@@ -418,7 +432,7 @@ func TestChanceOfACluster(t *testing.T) {
 			b.lost("", 199, 200)
 			b.lost("", 199, 201)
 			b.lost("", 199, 205)
-		}, 60 * poisson3(4. / 60)},
+		}, 60 * poisson3(4./60)},
 		{"those of the baseline make the rate, and are no cluster", func(b *table) {
 			b.lost("", 50, 59.9).n = 3
 			b.lost("", 59, 60)

@@ -38,14 +38,14 @@ func (b *bench) logDoubts(source string, from, to time.Time) []logDoubt {
 // silences are the pauses of a log in a scope that its baseline's rate makes next to
 // impossible. While late objects are awaited, the time after the last row is none.
 func (b *bench) silences(source string, from, to time.Time) []span {
-	rows, base := map[int64]bool{}, 0
+	rows, base := map[int64]struct{}{}, 0
 	baselineEnds := b.started
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
 		if c.Source != source {
 			continue
 		}
-		rows[c.Second] = true
+		rows[c.Second] = struct{}{}
 		if c.Second < baselineEnds.Unix() {
 			base += c.Count
 		}

@@ -17,9 +17,6 @@ func binomialAtLeast(k, n int, p float64) float64 {
 	if k <= 0 || p >= 1 {
 		return 1
 	}
-	if p <= 0 {
-		return 0
-	}
 	sum := 0.0
 	for i := k; i <= n; i++ {
 		sum += math.Exp(logChoose(n, i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
@@ -43,14 +40,12 @@ func fisherGreater(failed, all, otherFailed, otherAll int) float64 {
 	k, n := failed+otherFailed, all+otherAll
 	sum := 0.0
 	for i := failed; i <= min(k, all); i++ {
-		if k-i > otherAll {
-			continue
-		}
 		sum += math.Exp(logChoose(all, i) + logChoose(otherAll, k-i) - logChoose(n, k))
 	}
 	return min(sum, 1)
 }
 
+// logChoose is the logarithm of "n choose k": −∞ where k is more than n.
 func logChoose(n, k int) float64 {
 	lg := func(x int) float64 { v, _ := math.Lgamma(float64(x) + 1); return v }
 	return lg(n) - lg(k) - lg(n-k)

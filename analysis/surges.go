@@ -64,14 +64,8 @@ func (b *bench) findSurges() {
 	}
 	for k, c := range counts {
 		e := exposure[k.routeKey]
-		if c.after == 0 {
-			continue
-		}
-		if e.before == 0 {
-			if before, _ := b.exposure(k.class); before == 0 && float64(c.after) > aloneRate*float64(e.after) {
-				b.surges = append(b.surges, surge{k.class, k.outcome, k.route, BaselineTest{WindowFailures: c.after, WindowRequests: e.after}, true})
-			}
-			continue
+		if before, _ := b.exposure(k.class); e.before == 0 && before == 0 && float64(c.after) > aloneRate*float64(e.after) {
+			b.surges = append(b.surges, surge{k.class, k.outcome, k.route, BaselineTest{WindowFailures: c.after, WindowRequests: e.after}, true})
 		}
 		t := BaselineTest{
 			Kind:             string(k.class) + " " + string(k.outcome) + " " + k.route,
