@@ -50,6 +50,9 @@ func TestDoubtsAboutALog(t *testing.T) {
 		{"29 rows are no baseline", func(b *table) { b.started = b.at(29); rows(b); b.obs.Cells = b.obs.Cells[:29] }, 59, 300, ""},
 		// 30 in 30 s are one a second; the row at 30 is no baseline.
 		{"30 are", func(b *table) { b.started = b.at(30); rows(b); b.obs.Cells = b.obs.Cells[:31] }, 29, 62, "log-silent 31–62 31;"},
+		{"30 are, and 30 rows are missing", func(b *table) { b.started = b.at(30); rows(b); b.obs.Cells = b.obs.Cells[:31] }, 29, 61, ""},
+		{"a row after its end is none of it", func(b *table) { rows(b, 80, 150) }, 79, 112, "log-silent 81–112 31;"},
+		{"a row at its end, where more may come", func(b *table) { rows(b, 80, 112); b.obs.At = b.at(329) }, 79, 112, ""},
 		{"no time before the start", func(b *table) { b.started = b.from; b.cell("alb", "api-1", -1, -1, 40) }, 0, 300, ""},
 	} {
 		b := newTable()
@@ -277,7 +280,7 @@ func TestExactProbabilities(t *testing.T) {
 		{"Fisher: one arm only", fisherGreater(2, 3, 0, 0), 1},
 		{"Fisher: none failed", fisherGreater(0, 3, 2, 3), 1},
 	} {
-		if diff := c.got - c.want; diff > 1e-12 || diff < -1e-12 {
+		if diff := c.got - c.want; !(diff < 1e-12 && diff > -1e-12) { // not a number is wrong, too
 			t.Errorf("%s: %g, want %g", c.name, c.got, c.want)
 		}
 	}

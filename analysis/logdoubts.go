@@ -22,7 +22,7 @@ func (b *bench) logDoubts(source string, from, to time.Time) []logDoubt {
 	var doubts []logDoubt
 	lines := 0
 	for _, o := range b.obs.Objects {
-		if o.Source == source && o.SetAside > 0 && (o.To.IsZero() || o.To.After(from)) && o.From.Before(to) {
+		if o.Source == source && (o.To.IsZero() || o.To.After(from)) && o.From.Before(to) {
 			lines += o.SetAside
 		}
 	}
@@ -57,7 +57,7 @@ func (b *bench) silences(source string, from, to time.Time) []span {
 	rate := float64(base) / length
 	var at []int64
 	for second := range rows {
-		if second >= from.Unix() && second < to.Unix() {
+		if second < to.Unix() {
 			at = append(at, second)
 		}
 	}
@@ -71,7 +71,7 @@ func (b *bench) silences(source string, from, to time.Time) []span {
 		if rate*float64(second-before-1) > silentExpected {
 			silent = append(silent, span{time.Unix(before+1, 0).UTC(), time.Unix(second, 0).UTC()})
 		}
-		before = second
+		before = max(before, second)
 	}
 	return silent
 }
@@ -89,7 +89,7 @@ func (b *bench) unchecked(source string) []string {
 // untouched lists the nodes that wrote to a log and that no known request met, where
 // requests are known one by one.
 func (b *bench) untouched(source string) []string {
-	touched, nodes := map[string]bool{}, map[string]bool{}
+	touched, nodes := map[string]bool{}, map[string]struct{}{}
 	for _, k := range b.obs.Known {
 		if k.Source == source && len(k.Seqs) > 0 {
 			touched[k.Node] = true
@@ -97,7 +97,7 @@ func (b *bench) untouched(source string) []string {
 	}
 	for _, o := range b.obs.Objects {
 		if o.Source == source && o.Node != "" && o.Lines > 0 && len(touched) > 0 && !touched[o.Node] {
-			nodes[o.Node] = true
+			nodes[o.Node] = struct{}{}
 		}
 	}
 	return sortedKeys(nodes)
