@@ -38,10 +38,18 @@ peers: ## the collectors against AWS's stand-in (GAPLESS_MOTO names moto_server)
 	go test -tags peers -count=1 -timeout 10m -run '^TestPeer' ./...
 
 # The rules and the verdict first, then what they rest on.
-MUTATED := 'rule_*.go' 'claims*.go' spans.go drains.go causes.go surges.go failurewindow.go statistics.go detection.go rotation.go checks.go coverage.go logdoubts.go
+MUTATED := 'rule_*.go' 'claims*.go' spans.go drains.go causes.go surges.go statistics.go logdoubts.go failurewindow.go detection.go rotation.go checks.go coverage.go
+# Where nothing survives, CI keeps it so: the verdict and the rules, less those that a
+# test does not hold in place yet.
+HELD = 'claims*.go' spans.go drains.go causes.go surges.go statistics.go logdoubts.go 'rule_*.go' $(UNHELD:%='!rule_%.go')
+UNHELD := burst_over_limit job_stopped overlap_double_run retry_amplification step_order stop_signal_ignored \
+	stop_timeout_too_short torn_write unbounded_wait unrelated_collapse version_mismatch
 
 mutants: ## conditions, bounds and signs of the judge that no test holds in place; MUTATED names the files
 	go run ./analysis/mutants $(MUTATED)
+
+held: ## the same where none is left, in a minute or two
+	go run ./analysis/mutants $(HELD)
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...

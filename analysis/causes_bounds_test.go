@@ -191,12 +191,12 @@ func TestOrderOfCauses(t *testing.T) {
 		b.cell("alb", "api-1", 1, 1, 1)
 		b.lost("api-2", 10, 11).request = "before"
 	}
-	version := func(b *table, new, old arm) {
+	version := func(b *table, after, before arm) {
 		b.obs.Deploy.VersionBefore, b.obs.Deploy.VersionAfter = "1", "2"
 		for _, side := range []struct {
 			arm
 			at float64
-		}{{old, 90}, {new, 200}} {
+		}{{before, 90}, {after, 200}} {
 			b.cell("alb", "api-1", side.at, side.at, side.all-side.failed)
 			c := b.cell("alb", "api-1", side.at, side.at, side.failed)
 			c.Outcome, c.Status, c.TargetStatus = OutcomeTarget5xx, 500, 500

@@ -141,6 +141,8 @@ func TestWhetherAnybodyWasThere(t *testing.T) {
 	}{
 		{"in no phase at risk", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "drain", Traffic: users(0)}, {Kind: "tail", Traffic: users(9)}}, true},
 		{"in one of two at risk", []Phase{{Kind: "drain", Traffic: users(0)}, {Kind: "back", Traffic: users(1)}}, false},
+		{"in the first of two", []Phase{{Kind: "drain", Traffic: users(1)}, {Kind: "back", Traffic: users(0)}}, false},
+		{"in the first of two that are not", []Phase{{Kind: "build", Traffic: users(1)}, {Kind: "tail", Traffic: users(0)}}, false},
 		{"in two", []Phase{{Kind: "drain", Traffic: users(1)}, {Kind: "back", Traffic: users(1)}}, false},
 		{"in the baseline only", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "build", Traffic: users(0)}}, true},
 		{"after it, where nothing is at risk", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "build", Traffic: users(1)}, {Kind: "tail", Traffic: users(1)}}, false},

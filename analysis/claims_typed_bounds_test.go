@@ -175,6 +175,9 @@ func TestRequestsOfAScope(t *testing.T) {
 		if c.until != 0 {
 			// As if 9 had been counted, which only the whole deploy's scope goes by.
 			b.phase("drain", c.first, c.until).Traffic[ClassUser] = &Counts{Requests: 9}
+			if c.first == 100 { // and one after it in which nobody was
+				b.phase("back", c.until+1, c.until+2)
+			}
 		}
 		if got := b.nobodyIn(Scope{ClassUser, Time{b.at(c.from)}, Time{b.at(c.to)}}); got != c.want {
 			t.Errorf("%s: %t", c.name, got)

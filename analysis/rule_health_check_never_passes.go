@@ -11,7 +11,7 @@ func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 	for _, l := range b.lives {
 		h := b.health(l.group)
 		for _, c := range l.cycles {
-			if c.ready.IsZero() || !h.Known() || !l.polled {
+			if c.ready.IsZero() || !h.Known() {
 				continue
 			}
 			since := c.ready

@@ -45,7 +45,7 @@ func retryMasked(b *bench) ([]Finding, string) {
 	}
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		if m := found[key{r.Source, r.Class}]; m != nil && !r.Outcome.Failure() && !r.End.Before(b.started) && r.moment().Before(b.seenTo) {
+		if m := found[key{r.Source, r.Class}]; m != nil && len(r.FailedOn) > 0 && !r.Outcome.Failure() && !r.End.Before(b.started) && r.moment().Before(b.seenTo) {
 			m.on = append(m.on, r.FailedOn...)
 			m.kept++
 		}

@@ -44,12 +44,11 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 				Severity: SeverityHigh, Target: new(l.name), From: Time{from}, To: Time{to}, Values: values,
 				Evidence: []Evidence{{Kind: "requests", Source: source, From: Time{from}, To: Time{to}, Count: failed}},
 			}
-			if pool := b.poolEvidence(l.name, since, until); len(pool) > 0 {
-				for _, e := range pool {
-					values["pool_exhausted"] = values["pool_exhausted"].(int) + e.Count
-				}
-				f.Evidence = append(f.Evidence, pool...)
+			pool := b.poolEvidence(l.name, since, until)
+			for _, e := range pool {
+				values["pool_exhausted"] = values["pool_exhausted"].(int) + e.Count
 			}
+			f.Evidence = append(f.Evidence, pool...)
 			found = append(found, f)
 		}
 	}

@@ -133,13 +133,14 @@ func TestShutdown5xxBounds(t *testing.T) {
 			health := handled(b, "api-1", 101, 500)
 			b.obs.Probes = []ProbeRequest{{Class: ClassHealth, Run: health.Run, Seq: health.Seq}, {Class: ClassProbe, Run: "r", Seq: 2}}
 		}, "api-1 98.5–104.9 failed=2 pool_exhausted=0 shutdown_began_at=- (2)"},
+		{"no log tells, and our own requests do", func(b *table) { lay(101, 102)(b); b.obs.Cells = nil }, "api-1 100–102 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
 		{"its log tells no status", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 0) }, whyNoAccessLog},
 		{"its log tells a status of what it received", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 200).Begun = true }, whyNoAccessLog},
 		{"its log tells only good ones", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 200) }, "clear"},
 		{"what the access log tells is not told twice", func(b *table) { lay(101, 102)(b); handled(b, "api-1", 101, 500) }, "api-1 100–102 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
 		{"with its own shutdown and a pool that ran dry", func(b *table) {
 			lay(101, 102)(b)
-			b.stoppings = []stopping{{target: "api-1", began: b.at(97.9)}, {target: "api-1", began: b.at(98)}, {target: "api-1", began: b.at(105.1)}, {target: "api-2", began: b.at(101)}}
+			b.stoppings = []stopping{{target: "api-1", began: b.at(98)}, {target: "api-1", began: b.at(97.9)}, {target: "api-1", began: b.at(105.1)}, {target: "api-2", began: b.at(101)}}
 			b.signals = map[Event][]*Signal{EventPoolExhausted: {{Event: EventPoolExhausted, Target: "api-1", At: b.at(101)}, {Event: EventPoolExhausted, Target: "api-1", At: b.at(102)}}}
 		}, "api-1 100–102 failed=1 pool_exhausted=2 shutdown_began_at=98 (1) (2)"},
 		{"a shutdown that began as it was back", func(b *table) {
@@ -298,6 +299,17 @@ func TestRetryMaskedBounds(t *testing.T) {
 		{"the log does not say who was asked", func(b *table) { cell(b, 100, 102, 5, 2).Target = "" }, whyNoAttempts},
 		{"nothing hidden", func(b *table) { cell(b, 100, 102, 5, 0) }, "clear"},
 		{"two hidden", func(b *table) { cell(b, 100, 102, 5, 2); hidden(b, 100, 101, "api-1"); hidden(b, 101, 102, "api-1") }, two},
+		{"a row without a target, too", func(b *table) {
+			cell(b, 100, 102, 4, 2)
+			cell(b, 100, 102, 1, 0).Target = ""
+			hidden(b, 100, 101, "api-1")
+			hidden(b, 101, 102, "api-1")
+		}, two},
+		{"one of two kept, and one that hid nothing", func(b *table) {
+			cell(b, 100, 102, 5, 2)
+			hidden(b, 100, 101, "api-1")
+			hidden(b, 100, 101)
+		}, "100–102 baseline=0 baseline_requests=0 failed_attempts=2 failed_on=[api-1] masked=2 requests=5 source=edge traffic=user (2)"},
 		{"by a log that cannot tell, too", func(b *table) {
 			cell(b, 100, 102, 5, 2)
 			hidden(b, 100, 101, "api-1")

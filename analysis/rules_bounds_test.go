@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -413,6 +414,11 @@ func TestHealthCheckNeverPassesBounds(t *testing.T) {
 			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health = HealthCheck{}
 		}, whyNoStop},
 		{"in at last", func(b *table) { b.cycle("api-1", 250, 256, 0); b.poll("api-1", StateHealthy, 299) }, "clear"},
+		{"in, and out again", func(b *table) {
+			b.cycle("api-1", 250, 256, 0)
+			b.poll("api-1", StateHealthy, 290)
+			b.poll("api-1", StateUnhealthy, 299)
+		}, "clear"},
 		{"in only as it became ready", func(b *table) { b.cycle("api-1", 250, 256, 0); b.poll("api-1", StateHealthy, 255, 256) }, whyNoStop},
 		{"another is in", func(b *table) {
 			b.cycle("api-1", 250, 256, 0)
@@ -593,6 +599,72 @@ func TestProbeStallBounds(t *testing.T) {
 			}
 		}, head + "- cause=undetermined" + alone},
 	})
+}
+
+func TestStallsThatAreOne(t *testing.T) {
+	type slow struct {
+		source     string
+		sent, done float64
+		balancer   float64 // as its row in the log says; 0: none
+	}
+	for _, c := range []struct {
+		name string
+		slow []slow
+		want string
+	}{
+		{"one", []slow{{"store", 12, 14, 0}}, "12–14 1 2s 0s undetermined;"},
+		{"apart", []slow{{"store", 12, 14, 0}, {"store", 14.1, 16.1, 0}}, "12–14 1 2s 0s undetermined;14.1–16.1 1 2s 0s undetermined;"},
+		{"one begins as the other ends", []slow{{"store", 12, 14, 0}, {"store", 14, 17, 0}}, "12–17 2 3s 0s undetermined;"},
+		{"one within the other", []slow{{"store", 12, 17, 0}, {"store", 13, 15, 0}}, "12–17 2 5s 0s undetermined;"},
+		{"by different causes", []slow{{"store", 12, 14, 0}, {"store", 13, 15, 2}}, "12–14 1 2s 0s undetermined;13–15 1 2s 2s server;"},
+		{"from different places", []slow{{"store", 12, 14, 2}, {"store@seoul", 13, 15, 2}}, "12–14 1 2s 2s server;13–15 1 2s 2s server;"},
+		{"equally slow: the first is told", []slow{{"store", 12, 14, 1.5}, {"store", 13, 15, 2}}, "12–15 2 2s 1.5s server;"},
+		{"the slowest is told", []slow{{"store", 12, 14, 1.5}, {"store", 13, 15.1, 2}}, "12–15.1 2 2.1s 2s server;"},
+	} {
+		b := newTable()
+		for i, s := range c.slow {
+			b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: "store", Source: s.source, Class: ClassProbe, Run: "r", Seq: i, Sent: b.at(s.sent), Done: b.at(s.done)})
+			if s.balancer > 0 {
+				b.logged[probeID{"r", i}] = &Request{CellKey: CellKey{TargetStatus: 200}, Start: b.at(s.sent), Duration: time.Duration(s.balancer * float64(time.Second))}
+			}
+		}
+		got := ""
+		for _, s := range b.stalls("store", 2*time.Second) {
+			got += fmt.Sprintf("%s–%s %d %s %s %s;", b.seconds(s.from), b.seconds(s.to), s.requests, s.took, s.balancer, s.cause)
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A request from 12 to 14 that a log has, not among its slow rows: what another place
+// saw meanwhile says where it was slow.
+func TestStallsToldByOthers(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		source     string
+		sent, done float64 // of the other
+		run        string  // whose row the log has
+		log        string
+		want       string
+	}{
+		{"slow there too", "store@seoul", 13, 14, "r", "alb", stallNetwork},
+		{"quick there", "store@seoul", 13, 13.9, "r", "alb", stallProber},
+		{"it was over there", "store@seoul", 10, 12, "r", "alb", stallUndetermined},
+		{"it began there later", "store@seoul", 14, 16, "r", "alb", stallUndetermined},
+		{"the same place", "other", 13, 14, "r", "alb", stallUndetermined},
+		{"the log has another run's", "store@seoul", 13, 14, "q", "alb", stallUndetermined},
+		{"another log has it", "store@seoul", 13, 14, "r", "edge", stallUndetermined},
+	} {
+		b := newTable()
+		p := ProbeRequest{Probe: "store", Source: "store", Run: "r", Seq: 7, Sent: b.at(12), Done: b.at(14)}
+		b.obs.Probes = []ProbeRequest{p, {Probe: "store", Source: c.source, Run: "o", Seq: 1, Sent: b.at(c.sent), Done: b.at(c.done)}}
+		b.obs.Known = []KnownRequests{{Source: c.log, Run: c.run, Seqs: []uint32{7}}}
+		if got, _ := b.stallCause(&p, 2*time.Second); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
 }
 
 func TestQueryFailedBounds(t *testing.T) {

@@ -89,13 +89,20 @@ func load(dir string, patterns []string) (*mutated, error) {
 	return p, nil
 }
 
+// matches reports whether a name matches one of the patterns and none of those that
+// begin with an exclamation mark.
 func matches(name string, patterns []string) bool {
+	in := false
 	for _, pattern := range patterns {
+		pattern, out := strings.CutPrefix(pattern, "!")
 		if ok, _ := filepath.Match(pattern, name); ok {
-			return true
+			if out {
+				return false
+			}
+			in = true
 		}
 	}
-	return false
+	return in
 }
 
 // covers reports whether a line of the list of equivalents is about a mutated file.

@@ -2,7 +2,7 @@
 // boundary or sign of the judge at a time and reports every change that no test
 // notices. Such a survivor is a sentence of the rules that nothing holds in place.
 //
-//	go run ./analysis/mutants 'rule_*.go' 'claims*.go'
+//	go run ./analysis/mutants 'rule_*.go' 'claims*.go' '!rule_surge.go'
 //
 // All mutants are compiled into one test binary, each behind a number; an environment
 // variable chooses the one that is active. Before that, every test runs once by itself
