@@ -139,7 +139,7 @@ func FuzzUnpack(f *testing.F) {
 
 func TestSubtractRuns(t *testing.T) {
 	good := func(from, to int64) earlierRun { return earlierRun{span: span{from, to}} }
-	bad := func(from, to int64) earlierRun { return earlierRun{span: span{from, to}, failed: true} }
+	bad := func(from, to int64) earlierRun { return earlierRun{span: span{from, to}, otherwise: true} }
 	for name, c := range map[string]struct {
 		earlier []earlierRun // latest first
 		want    []span

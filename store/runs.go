@@ -56,19 +56,16 @@ func (t *tx) addRun(collector int64, run analysis.Run) error {
 	return err
 }
 
-// news is the part of a run's span of which it tells anything new. A failure always
-// does. A success does where no earlier success is known, or where a failure came
-// after that: a collector that looks at the recent past again and again, and finds
-// nothing more there, gives no reason to judge a window anew.
+// news is the part of a run's span of which it tells anything new: where no earlier run
+// ended as it did, or where one that ended otherwise came after that. A collector that
+// looks at the recent past again and again, and finds nothing more there, gives no
+// reason to judge a window anew; nor does one that is refused again and again.
 func (t *tx) news(collector int64, run analysis.Run) ([]span, error) {
 	whole := span{run.From.UnixMicro(), run.To.UnixMicro()}
-	if run.Code != "" {
-		return []span{whole}, nil
-	}
-	earlier, err := rowsOf(t.ctx, t.sql, func(rows *sql.Rows, e *earlierRun) error { return rows.Scan(&e.from, &e.to, &e.failed) },
-		`SELECT r.from_at, r.to_at, r.code <> '' FROM run r JOIN collector c ON c.id = r.collector_id
+	earlier, err := rowsOf(t.ctx, t.sql, func(rows *sql.Rows, e *earlierRun) error { return rows.Scan(&e.from, &e.to, &e.otherwise) },
+		`SELECT r.from_at, r.to_at, r.code <> ?5 FROM run r JOIN collector c ON c.id = r.collector_id
 		WHERE r.collector_id = ?1 AND r.from_at BETWEEN ?2 - c.longest_run AND ?3 AND r.to_at >= ?2 AND r.at <= ?4 ORDER BY r.at DESC`,
-		collector, whole.from, whole.to, run.At.UnixMicro())
+		collector, whole.from, whole.to, run.At.UnixMicro(), run.Code)
 	if err != nil {
 		return nil, err
 	}
@@ -77,25 +74,25 @@ func (t *tx) news(collector int64, run analysis.Run) ([]span, error) {
 
 type earlierRun struct {
 	span
-	failed bool
+	otherwise bool // it ended otherwise than the run at hand
 }
 
-// without subtracts the successes of earlier runs, latest first, from a span, each
-// only as far as no later failure meets it.
+// without subtracts earlier runs that ended alike, latest first, from a span, each only
+// as far as no later one that ended otherwise meets it.
 func without(whole span, earlier []earlierRun) []span {
 	rest := []span{whole}
-	var failed []span
+	var otherwise []span
 	for _, run := range earlier {
-		if run.failed {
-			failed = append(failed, run.span)
+		if run.otherwise {
+			otherwise = append(otherwise, run.span)
 			continue
 		}
-		good := []span{run.span}
-		for _, f := range failed {
-			good = subtract(good, f)
+		alike := []span{run.span}
+		for _, o := range otherwise {
+			alike = subtract(alike, o)
 		}
-		for _, g := range good {
-			rest = subtract(rest, g)
+		for _, a := range alike {
+			rest = subtract(rest, a)
 		}
 		if len(rest) == 0 {
 			break
