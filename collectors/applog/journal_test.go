@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -220,6 +221,69 @@ func TestNamedPipe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := r.Collect(ctx, from, to); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// Before somebody writes to a named pipe nothing is covered: failed runs say why. From
+// then on it is.
+func TestNamedPipeWithoutWriter(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip("no named pipes here:", err)
+	}
+	var minutes atomic.Int64 // every look at the clock finds it a minute later
+	now := func() time.Time { return from.Add(time.Duration(minutes.Add(1)) * time.Minute) }
+	sink := &sink{}
+	r := open(t, Config{Kind: KindJournal, URL: path, Now: now, Every: time.Millisecond, Lines: logrules.Config{Target: "api-1", Unit: "orders.service", Sets: []string{"systemd"}}}, sink)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- r.Run(ctx) }()
+	// runs waits for n more runs that say something of a time.
+	runs := func(n int) []analysis.Run {
+		for {
+			sink.mu.Lock()
+			var all []analysis.Run
+			for _, run := range sink.runs {
+				if run.To.After(run.From) {
+					all = append(all, run)
+				}
+			}
+			sink.mu.Unlock()
+			if len(all) >= n {
+				return all
+			}
+			select {
+			case <-t.Context().Done():
+				t.Fatal("no runs")
+			case <-time.After(10 * time.Millisecond):
+			}
+		}
+	}
+	for _, run := range runs(2) {
+		if run.Code != "unreachable" || run.Error == "" {
+			t.Errorf("nobody writes: %+v", run)
+		}
+	}
+	w, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := now()
+	all := runs(0)
+	for len(all) == 0 || all[len(all)-1].Code != "" {
+		all = runs(len(all) + 1)
+	}
+	first := slices.IndexFunc(all, func(run analysis.Run) bool { return run.Code == "" })
+	if first < 1 {
+		t.Fatalf("covered without a writer: %+v", all)
+	}
+	if before := all[first-1]; all[first].From.Before(before.To) || all[first].To.Before(opened) {
+		t.Errorf("covered by %+v after %+v; there was a writer at %v", all[first], before, opened)
+	}
+	_ = w.Close()
+	stop()
+	if err := <-done; err != nil {
 		t.Error(err)
 	}
 }

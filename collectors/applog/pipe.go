@@ -53,11 +53,15 @@ type pipe struct {
 	size     int
 	errs     []string
 	covered  time.Time // until when runs are stored
+	open     bool      // somebody writes
 	runs     int
 }
 
+// errUnwritten is a named pipe that no program has opened to write.
+var errUnwritten = errors.New("nobody writes to the pipe")
+
 // readPipe reads a pipe until it ends, or ctx does. What comes in is stored at every
-// tick. While nobody writes to a named pipe, nothing is covered.
+// tick. While nobody writes to a named pipe, nothing is covered: failed runs say so.
 func (r *Reader) readPipe(ctx context.Context, from, to time.Time, live bool) error {
 	p := &pipe{reader: r, decoder: &journalDecoder{reader: r}, batch: logrules.NewBatch(), covered: from}
 	var err error
@@ -74,7 +78,13 @@ func (r *Reader) readPipe(ctx context.Context, from, to time.Time, live bool) er
 	}
 	p.decoder.seen = p.seen
 	p.split = newSplitter(p.line)
-	chunks, failed := r.chunks(ctx)
+	opened, chunks, failed := r.chunks(ctx)
+	begin := func(at time.Time) {
+		p.open = true
+		if live && at.After(p.covered) {
+			p.covered = at
+		}
+	}
 	tick := time.NewTicker(max(r.cfg.Every, 100*time.Millisecond))
 	defer tick.Stop()
 	end := func() time.Time {
@@ -86,7 +96,16 @@ func (r *Reader) readPipe(ctx context.Context, from, to time.Time, live bool) er
 	last := r.cfg.Now()
 	for {
 		select {
+		case at := <-opened:
+			begin(at)
 		case chunk, ok := <-chunks:
+			if !p.open {
+				select { // what was opened says so before anything comes out of it
+				case at := <-opened:
+					begin(at)
+				default:
+				}
+			}
 			if !ok {
 				err := <-failed
 				if errors.Is(err, io.EOF) {
@@ -105,7 +124,7 @@ func (r *Reader) readPipe(ctx context.Context, from, to time.Time, live bool) er
 			}
 		case <-tick.C:
 			if now := r.cfg.Now(); live && (p.size > 0 || now.Sub(last) >= idle) {
-				if err := p.store(ctx, now, nil); err != nil {
+				if err := p.storeOrUnwritten(ctx, now); err != nil {
 					return err
 				}
 				last = now
@@ -113,15 +132,15 @@ func (r *Reader) readPipe(ctx context.Context, from, to time.Time, live bool) er
 		case <-ctx.Done():
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 			defer cancel()
-			return p.store(bounded, end(), nil)
+			return p.storeOrUnwritten(bounded, end())
 		}
 	}
 }
 
-// chunks delivers what comes in. It holds no more than one piece, so that a store that
-// is slow slows the writer down.
-func (r *Reader) chunks(ctx context.Context) (<-chan []byte, <-chan error) {
-	chunks, failed := make(chan []byte), make(chan error, 1)
+// chunks delivers what comes in, and before it when there was somebody who writes. It
+// holds no more than one piece, so that a store that is slow slows the writer down.
+func (r *Reader) chunks(ctx context.Context) (<-chan time.Time, <-chan []byte, <-chan error) {
+	begun, chunks, failed := make(chan time.Time, 1), make(chan []byte), make(chan error, 1)
 	go func() {
 		defer close(chunks)
 		in := r.cfg.Stdin
@@ -140,6 +159,7 @@ func (r *Reader) chunks(ctx context.Context) (<-chan []byte, <-chan error) {
 			failed <- errors.New("there is no standard input")
 			return
 		}
+		begun <- r.cfg.Now()
 		for {
 			chunk := make([]byte, 64<<10)
 			n, err := in.Read(chunk)
@@ -156,7 +176,7 @@ func (r *Reader) chunks(ctx context.Context) (<-chan []byte, <-chan error) {
 			}
 		}
 	}()
-	return chunks, failed
+	return begun, chunks, failed
 }
 
 // openPipe waits for a writer, or for the end of ctx.
@@ -171,7 +191,11 @@ func openPipe(ctx context.Context, path string) (*os.File, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	return os.Open(path)
+	opened, err := os.Open(path)
+	if err == nil && ctx.Err() != nil { // it was that one
+		return nil, errors.Join(ctx.Err(), opened.Close())
+	}
+	return opened, err
 }
 
 func (p *pipe) line(raw []byte, tooLong bool) {
@@ -257,8 +281,24 @@ func (p *pipe) store(ctx context.Context, to time.Time, failed error) error {
 		return nil
 	}
 	p.errs = nil
+	return p.addRun(ctx, run)
+}
+
+// storeOrUnwritten stores what came in, with a run up to a time; or while nobody
+// writes a failed run, since nobody knows what the application logs meanwhile.
+func (p *pipe) storeOrUnwritten(ctx context.Context, to time.Time) error {
+	if p.open {
+		return p.store(ctx, to, nil)
+	}
+	cfg := &p.reader.cfg
+	err := p.addRun(ctx, analysis.Run{Source: cfg.Source, Kind: cfg.Kind, From: p.covered, To: to, Code: "unreachable", Error: errUnwritten.Error()})
+	p.covered = to
+	return err
+}
+
+func (p *pipe) addRun(ctx context.Context, run analysis.Run) error {
 	run.At = p.at()
-	if err := r.sink.AddRun(ctx, r.cfg.Service, run); err != nil {
+	if err := p.reader.sink.AddRun(ctx, p.reader.cfg.Service, run); err != nil {
 		return fmt.Errorf("store run of %s: %w", run.Source, err)
 	}
 	return nil
