@@ -104,20 +104,18 @@ func (r *reporter) announce(ctx context.Context, service string) error {
 	for i := range deploys {
 		d := &deploys[i]
 		now := reported{d.RevisionSealed && d.State == analysis.WindowSealed, d.Revision}
-		if before, known := r.told[d.ID]; known && before == now && now.sealed || r.db.Now().Sub(d.StartedAt) > reportedAge {
+		before := r.told[d.ID]
+		if before == now && now.sealed || r.db.Now().Sub(d.StartedAt) > reportedAge {
 			continue
 		}
 		steps, err := r.db.DeploySteps(ctx, d.ID)
 		if err != nil {
 			return err
 		}
-		var report *analysis.Report
-		if d.RevisionSealed {
-			if report, err = r.report(ctx, d.ID); err != nil {
-				return err
-			}
+		if _, err := r.db.AddMarkers(ctx, service, views.DeployMarkers(&d.Deploy, steps, nil)); err != nil {
+			return err
 		}
-		if _, err := r.db.AddMarkers(ctx, service, views.DeployMarkers(&d.Deploy, steps, report)); err != nil {
+		if err := r.revisions(ctx, d, steps, before.revision); err != nil {
 			return err
 		}
 		r.told[d.ID] = now
@@ -125,18 +123,27 @@ func (r *reporter) announce(ctx context.Context, service string) error {
 	return nil
 }
 
-// report is the latest report that was kept of a deploy.
-func (r *reporter) report(ctx context.Context, deploy string) (*analysis.Report, error) {
-	revision, err := r.db.LatestRevision(ctx, deploy)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil // it was taken away meanwhile
+// revisions puts what each sealed report of a deploy found into the outbox, from the
+// one after a number on: several may have been saved between two looks.
+func (r *reporter) revisions(ctx context.Context, d *store.DeploySummary, steps []analysis.Step, told int) error {
+	for {
+		revision, err := r.db.RevisionAfter(ctx, d.ID, told)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		told = revision.Number
+		if revision.State != analysis.WindowSealed {
+			continue
+		}
+		report := analysis.Report{}
+		if err := json.Unmarshal(revision.Report, &report); err != nil {
+			return fmt.Errorf("read revision %d of deploy %s: %w", revision.Number, d.ID, err)
+		}
+		if _, err := r.db.AddMarkers(ctx, d.Service, views.DeployMarkers(&d.Deploy, steps, &report)); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	report := &analysis.Report{}
-	if err := json.Unmarshal(revision.Report, report); err != nil {
-		return nil, fmt.Errorf("read revision %d of deploy %s: %w", revision.Number, deploy, err)
-	}
-	return report, nil
 }

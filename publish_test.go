@@ -90,6 +90,19 @@ func TestReporterTellsEverythingOnce(t *testing.T) {
 	if got := kinds(r); strings.Count(got, "verdict") != 2 {
 		t.Errorf("sealed again: %s", got)
 	}
+	// Two more revisions before anybody looks: both verdicts are told.
+	for second := range 2 {
+		at := start.Add(time.Duration(10+second) * time.Second)
+		check(db.AddProbes(ctx, "orders-api", analysis.Run{Source: "store", Kind: "probe", From: start, To: now, At: now.Add(time.Duration(1+second) * time.Second)}, []analysis.ProbeRequest{{
+			Source: "store", Probe: "store", Class: analysis.ClassProbe, Run: "r1", Seq: 2 + second, Sent: at, Done: at.Add(time.Second), Status: 502, Outcome: analysis.OutcomeLB5xx}}))
+		seal()
+	}
+	if again, err := db.LatestRevision(ctx, "d-1"); err != nil || again.Number != latest.Number+3 {
+		t.Fatalf("revision %d after %d, %v", again.Number, latest.Number, err)
+	}
+	if got := kinds(r); strings.Count(got, "verdict") != 4 {
+		t.Errorf("sealed twice between two looks: %s", got)
+	}
 	var report analysis.Report
 	check(json.Unmarshal(latest.Report, &report))
 	if strings.Count(first, "finding") != len(report.Findings) {

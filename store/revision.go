@@ -96,12 +96,23 @@ func (db *DB) ConfirmRevision(ctx context.Context, deploy string, number int, ch
 }
 
 // LatestRevision returns the newest saved report of a deploy, or [ErrNotFound].
-func (db *DB) LatestRevision(ctx context.Context, deploy string) (r Revision, err error) {
+func (db *DB) LatestRevision(ctx context.Context, deploy string) (Revision, error) {
+	return db.revision(ctx, deploy, `ORDER BY number DESC`)
+}
+
+// RevisionAfter returns the first saved report of a deploy with a number above one, 0
+// for the very first, or [ErrNotFound].
+func (db *DB) RevisionAfter(ctx context.Context, deploy string, number int) (Revision, error) {
+	return db.revision(ctx, deploy, `AND number > ? ORDER BY number`, number)
+}
+
+// revision reads the first of a deploy's revisions that a query's end picks.
+func (db *DB) revision(ctx context.Context, deploy, picked string, args ...any) (r Revision, err error) {
 	r.Deploy = deploy
 	var findings, claims, changes []byte
 	err = db.view(ctx, func(s *sql.Tx) error {
 		return s.QueryRowContext(ctx, `SELECT number, state, at, change, report, verdict, user_requests, user_failures, probe_requests, probe_failures, findings, claims, changes
-			FROM revision WHERE deploy_id = ? ORDER BY number DESC LIMIT 1`, deploy).
+			FROM revision WHERE deploy_id = ? `+picked+` LIMIT 1`, append([]any{deploy}, args...)...).
 			Scan(&r.Number, &r.State, stamp{&r.At}, &r.Change, &r.Report, &r.Verdict, &r.UserRequests, &r.UserFailures, &r.ProbeRequests, &r.ProbeFailures, &findings, &claims, &changes)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
