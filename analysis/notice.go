@@ -29,14 +29,16 @@ func NoticeReach(w WindowSettings) time.Duration { return w.Max + w.Baseline + w
 // Notice finds the deploys that nobody announced, by their signs: an application
 // stopped, died or became ready again; a target failed its health checks; targets
 // left while others came. Targets that only come, or only leave, are scaling and no
-// deploy by themselves. What lies in the window of an announced deploy is explained
-// by it. Signs that are no further apart than the window's tail are of one deploy, as
-// long as it does not grow longer than the window's max.
+// deploy by themselves. What lies between the start of an announced deploy and the end
+// of its window is explained by it; what lies before its start is not, however short
+// before: whoever announces a fix does not announce what broke. Signs that are no
+// further apart than the window's tail are of one deploy, as long as it does not grow
+// longer than the window's max. A sign that is later than now is none yet.
 //
 // steps and states are those of the service since [NoticeReach]; deploys are all
 // whose windows meet that time, the ones noticed before among them: a deploy keeps
 // its id however much of it is seen later.
-func Notice(s Service, steps []Step, states []StateSample, deploys []Deploy) Notices {
+func Notice(s Service, steps []Step, states []StateSample, deploys []Deploy, now time.Time) Notices {
 	n := noticing{service: s, found: Notices{Merged: map[string]string{}}}
 	for _, d := range deploys {
 		if d.Noticed() {
@@ -45,8 +47,8 @@ func Notice(s Service, steps []Step, states []StateSample, deploys []Deploy) Not
 			n.told = append(n.told, d)
 		}
 	}
-	for _, sign := range signsOf(steps, states) {
-		if n.explains(sign.at) == "" {
+	for _, sign := range signsOf(s, steps, states) {
+		if !sign.at.After(now) && !n.explained(sign.at) {
 			n.take(sign)
 		}
 	}
@@ -88,14 +90,16 @@ type noticing struct {
 	found   Notices
 }
 
-// explains names the announced deploy in whose window a moment lies.
-func (n *noticing) explains(at time.Time) string {
-	for _, d := range n.told {
-		if from, to := WindowOf(d, n.service.Window); within(at, from, to) {
-			return d.ID
-		}
-	}
-	return ""
+// explained reports whether a moment lies between the start of an announced deploy and
+// the end of its window.
+func (n *noticing) explained(at time.Time) bool {
+	return slices.ContainsFunc(n.told, func(d Deploy) bool { return n.covers(d, at, at) })
+}
+
+// covers reports whether all from one moment to another is explained by a deploy.
+func (n *noticing) covers(d Deploy, from, to time.Time) bool {
+	_, end := WindowOf(d, n.service.Window)
+	return !from.Before(d.StartedAt) && to.Before(end)
 }
 
 // take gives a sign to the deploy that it belongs to.
@@ -121,18 +125,17 @@ func (n *noticing) take(s sign) {
 	})
 }
 
-// merge finds the announced deploys that noticed ones turned out to be.
+// merge finds the announced deploys that noticed ones turned out to be: those that
+// explain all of them, from the first sign to the last. Which signs can still be seen
+// does not matter: a deploy that was noticed long ago does not go for want of them.
 func (n *noticing) merge() {
 	for _, each := range n.before {
-		if each.was.ID == "" || len(each.signs) > 0 {
+		if each.was.ID == "" {
 			continue
 		}
-		for _, d := range n.told {
-			from, to := WindowOf(d, n.service.Window)
-			if each.was.StartedAt.Before(to) && !each.was.SeenUntil.Before(from) {
-				n.found.Merged[each.was.ID] = d.ID
-				break
-			}
+		i := slices.IndexFunc(n.told, func(d Deploy) bool { return n.covers(d, each.deploy.StartedAt, each.deploy.SeenUntil) })
+		if i >= 0 {
+			n.found.Merged[each.was.ID] = n.told[i].ID
 		}
 	}
 }
@@ -141,6 +144,9 @@ func (n *noticing) merge() {
 func (n *noticing) name() {
 	for _, each := range n.before {
 		d := &each.deploy
+		if n.found.Merged[d.ID] != "" {
+			continue
+		}
 		if d.ID == "" {
 			if !each.opens() {
 				continue
@@ -187,8 +193,8 @@ func (n *noticed) targets(kinds ...signKind) []string {
 }
 
 // signsOf finds the signs in what nobody assigned to a deploy, oldest first.
-func signsOf(steps []Step, states []StateSample) []sign {
-	signs := append(stepSigns(steps, states), stateSigns(states)...)
+func signsOf(service Service, steps []Step, states []StateSample) []sign {
+	signs := append(stepSigns(steps, states), stateSigns(service, states)...)
 	slices.SortFunc(signs, func(a, b sign) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.target, b.target), cmp.Compare(a.what, b.what))
 	})
@@ -233,8 +239,10 @@ func stepSigns(steps []Step, states []StateSample) []sign {
 
 // stateSigns are those of polled states. A state changed at some time between two
 // polls: where a target leaves, the sign has the time of the poll before, since
-// requests may have failed from then on; where it returns, that of the later one.
-func stateSigns(states []StateSample) []sign {
+// requests may have failed from then on; where it returns, that of the later one. A
+// target is new, or gone, only where it is missing for longer than polls vouch for
+// ([pollReach] intervals): each may be polled at moments of its own.
+func stateSigns(service Service, states []StateSample) []sign {
 	type group struct{ source, group string }
 	polls := map[group][]time.Time{}
 	series := map[group]map[string][]StateSample{}
@@ -248,10 +256,11 @@ func stateSigns(states []StateSample) []sign {
 	}
 	var signs []sign
 	for g, targets := range series {
+		reach := pollReach * service.pollEvery(g.source)
 		first, last := slices.MinFunc(polls[g], time.Time.Compare), slices.MaxFunc(polls[g], time.Time.Compare)
 		for target, samples := range targets {
 			slices.SortFunc(samples, func(a, b StateSample) int { return a.At.Compare(b.At) })
-			if samples[0].At.After(first) {
+			if samples[0].At.After(first.Add(reach)) {
 				signs = append(signs, sign{samples[0].At, target, signIn})
 			}
 			for i := 1; i < len(samples); i++ {
@@ -267,10 +276,25 @@ func stateSigns(states []StateSample) []sign {
 				}
 			}
 			// A target that the polls stopped to name has left, if it was in until then.
-			if end := samples[len(samples)-1]; end.At.Before(last) && end.State.InRotation() {
+			if end := samples[len(samples)-1]; end.At.Before(last.Add(-reach)) && end.State.InRotation() {
 				signs = append(signs, sign{end.At, target, signOut})
 			}
 		}
 	}
 	return signs
+}
+
+// pollEvery is how often a source of states is polled; a source that is not configured
+// any more may have been polled every minute.
+func (s *Service) pollEvery(source string) time.Duration {
+	for _, balancer := range s.LoadBalancers {
+		for _, group := range balancer.TargetGroups {
+			for _, states := range group.States {
+				if states.Name == source && states.Every > 0 {
+					return states.Every
+				}
+			}
+		}
+	}
+	return time.Minute
 }

@@ -14,7 +14,10 @@ func noticeAt(seconds float64) time.Time {
 }
 
 func noticeService() Service {
-	return Service{Name: "orders-api", Window: WindowSettings{Baseline: 5 * time.Minute, Tail: 10 * time.Minute, Settle: 15 * time.Minute, Max: 2 * time.Hour}}
+	return Service{
+		Name: "orders-api", Window: WindowSettings{Baseline: 5 * time.Minute, Tail: 10 * time.Minute, Settle: 15 * time.Minute, Max: 2 * time.Hour},
+		LoadBalancers: []LoadBalancer{{TargetGroups: []TargetGroup{{Name: "api", States: []StateSource{{Name: "elbv2", Every: 3 * time.Second}}}}}},
+	}
 }
 
 func unassigned(kind StepKind, target string, at float64) Step {
@@ -87,6 +90,24 @@ func TestNotice(t *testing.T) {
 		{name: "as far apart as the tail", steps: []Step{unassigned(StepProcessKilled, "api-1", 0), unassigned(StepProcessKilled, "api-1", 600)},
 			want: []found{{"noticed-orders-api-20261014T060000Z", KindFault, 0, 600}}},
 		{
+			name: "each polled at a moment of its own", states: append(polled(0, map[string]string{"api-1": "hhhhh"}), polled(8.9, map[string]string{"api-2": "hhhh"})...),
+		},
+		{name: "in a time to come", steps: []Step{unassigned(StepProcessKilled, "api-1", 20_001)}},
+		{
+			name: "a fix announced just after it broke", steps: []Step{unassigned(StepProcessKilled, "api-1", 100), unassigned(StepRestartBegan, "api-1", 240), unassigned(StepAppReady, "api-1", 260)},
+			deploys: []Deploy{
+				{ID: "n", Kind: KindFault, StartedAt: noticeAt(100), SeenUntil: noticeAt(100), Service: "orders-api", Source: NoticedSource},
+				{ID: "fix", StartedAt: noticeAt(230), ReportedAt: noticeAt(270)},
+			},
+		},
+		{
+			name: "its first signs are out of sight", steps: []Step{unassigned(StepAppReady, "api-1", 540)},
+			deploys: []Deploy{
+				{ID: "n", Kind: KindFault, StartedAt: noticeAt(0), SeenUntil: noticeAt(540), Service: "orders-api", Source: NoticedSource},
+				{ID: "fix", StartedAt: noticeAt(500), ReportedAt: noticeAt(900)},
+			},
+		},
+		{
 			name: "more of it", steps: rolling, deploys: []Deploy{{ID: "n", Kind: KindRolling, StartedAt: noticeAt(100), SeenUntil: noticeAt(118), Service: "orders-api", Source: NoticedSource}},
 			want: []found{{"n", KindRolling, 100, 420}},
 		},
@@ -108,7 +129,7 @@ func TestNotice(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			slices.Reverse(test.steps) // whatever the order
 			defer slices.Reverse(test.steps)
-			got := Notice(noticeService(), test.steps, test.states, test.deploys)
+			got := Notice(noticeService(), test.steps, test.states, test.deploys, noticeAt(20_000))
 			var deploys []found
 			for _, d := range got.Deploys {
 				if d.Service != "orders-api" || d.Source != NoticedSource || !d.Noticed() {
@@ -134,7 +155,7 @@ func TestNoticedDeployIsBounded(t *testing.T) {
 	for at := 0.0; at <= 4*3600; at += 60 {
 		steps = append(steps, unassigned(StepProcessKilled, "api-1", at))
 	}
-	first := Notice(service, steps, nil, nil).Deploys
+	first := Notice(service, steps, nil, nil, noticeAt(20_000)).Deploys
 	if len(first) != 2 {
 		t.Fatalf("%d deploys of four hours, want 2 of at most two hours", len(first))
 	}
@@ -143,7 +164,7 @@ func TestNoticedDeployIsBounded(t *testing.T) {
 			t.Errorf("%s is %v long", d.ID, d.SeenUntil.Sub(d.StartedAt))
 		}
 	}
-	if again := Notice(service, steps[len(steps)/3:], nil, first).Deploys; len(again) > 0 {
+	if again := Notice(service, steps[len(steps)/3:], nil, first, noticeAt(20_000)).Deploys; len(again) > 0 {
 		t.Errorf("seen again with less of the past: %+v", again)
 	}
 }

@@ -79,6 +79,9 @@ func (e StepEvent) Validate() error {
 	}
 	switch e.Kind {
 	case StepDeployStarted:
+		if strings.HasPrefix(e.Deploy, NoticedSource+"-") {
+			return fmt.Errorf("deploy %q cannot start: ids that begin with %s- are of deploys that nobody announced", e.Deploy, NoticedSource)
+		}
 		if e.Deploy == "" {
 			return fmt.Errorf("deploy is missing: %s needs the id of the deploy", e.Kind)
 		}

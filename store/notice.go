@@ -66,7 +66,7 @@ func notices(ctx context.Context, s *sql.Tx, id int64, service analysis.Service,
 	if err != nil {
 		return analysis.Notices{}, err
 	}
-	return analysis.Notice(service, steps, states, deploys), nil
+	return analysis.Notice(service, steps, states, deploys, now), nil
 }
 
 func (t *tx) notice(found analysis.Notices) error {
@@ -89,7 +89,8 @@ func (t *tx) openNoticed(d analysis.Deploy) error {
 	_, err := t.exec(`INSERT INTO deploy (id, service_id, kind, version_before, version_after, rollback_of, environment, actor, url, source,
 		started_at, result, seen_until, window_from, window_to) VALUES (?, ?, ?, '', '', '', '', '', '', ?, ?, '', ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, started_at = excluded.started_at, seen_until = excluded.seen_until,
-			window_from = excluded.window_from, window_to = excluded.window_to`,
+			window_from = excluded.window_from, window_to = excluded.window_to
+		WHERE deploy.service_id = excluded.service_id AND deploy.seen_until IS NOT NULL`,
 		d.ID, t.id, d.Kind, d.Source, d.StartedAt.UnixMicro(), d.SeenUntil.UnixMicro(), from.UnixMicro(), to.UnixMicro())
 	if err != nil {
 		return err
