@@ -16,7 +16,7 @@ func openWindow() (analysis.Observations, analysis.Report, time.Time) {
 	target := "api-1"
 	obs := analysis.Observations{
 		Deploy: analysis.Deploy{ID: "d1", Service: "orders", StartedAt: start}, From: start.Add(-5 * time.Minute), To: start.Add(2 * time.Hour), At: now,
-		Service: analysis.Service{Name: "orders", LoadBalancers: []analysis.LoadBalancer{{TargetGroups: []analysis.TargetGroup{{States: []analysis.StateSource{{Name: "elbv2", Every: time.Hour}}}}}}},
+		Service: analysis.Service{Name: "orders", LoadBalancers: []analysis.LoadBalancer{{AccessLogs: []analysis.AccessLog{{Name: "alb", Counts: true}}, TargetGroups: []analysis.TargetGroup{{States: []analysis.StateSource{{Name: "elbv2", Every: time.Hour}}}}}}},
 		States:  []analysis.StateSample{{Source: "elbv2", Target: target, At: start, State: analysis.StateHealthy}},
 	}
 	r := analysis.Report{
@@ -44,9 +44,9 @@ func TestTheTimelineOfAnOpenWindowEndsNow(t *testing.T) {
 		t.Errorf("a drag is measured against %s, the axis ends at %s", picture.Zoom.To, want)
 	}
 	edge := number64(t, picture.Now.X)
-	bars := append(append([]Bar{}, picture.Phases...), picture.Bands...)
+	bars := append([]Bar{}, picture.Phases...)
 	for _, lane := range picture.Targets[0].Lanes {
-		bars = append(bars, lane.Bars...)
+		bars = append(append(bars, lane.Bars...), lane.Hidden...)
 	}
 	for _, lane := range picture.Blind {
 		bars = append(bars, lane.Bars...)

@@ -168,7 +168,9 @@ func (t *Timeline) breakers(s scale, r *analysis.Report, y *int) {
 			}
 			i = len(t.Breakers)
 			lanes[k] = i
-			t.Breakers = append(t.Breakers, BreakerLane{Label: b.Breaker, Target: b.Target, Y: *y - 7, TextY: *y + 4})
+			lane := BreakerLane{Label: b.Breaker, Target: b.Target, Y: *y - 7, TextY: *y + 4}
+			lane.ShortLabel, lane.ShortTarget = fitBreaker(b.Breaker, b.Target, t.LabelEnd-labelX)
+			t.Breakers = append(t.Breakers, lane)
 			*y += 20
 		}
 		class := "drain"

@@ -12,7 +12,7 @@ func viewBox(t Timeline) string { return fmt.Sprintf("0 0 %d %d", t.Width, t.Hei
 
 func down(y int) string { return fmt.Sprintf("translate(0 %d)", y) }
 
-func short(name string, limit int) string { return clip(name, limit) }
+func namesBox(t Timeline) string { return fmt.Sprintf("0 0 %d %d", t.Left, t.Height) }
 
 func span(c Cell) string { return strconv.Itoa(max(c.Span, 1)) }
 

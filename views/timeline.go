@@ -27,7 +27,8 @@ type Timeline struct {
 	Events              []EventLane
 	Breakers            []BreakerLane
 	Blind               []BlindLane
-	Bands               []Bar // blind spots again, faint, over the whole plot
+	LabelEnd            int    // where the labels beside the plot end
+	LabelShare          string // of the whole width that the labels take
 	Rate                RateChart
 	Reported            *Flag
 	Now                 *Flag  // up to where a window that is open has been seen; nil otherwise
@@ -52,6 +53,7 @@ type Tick struct{ X, Label, Title, Anchor string }
 // it served, and what its application did.
 type TargetLanes struct {
 	Name  string
+	Short string // the name as far as it fits
 	Group string
 	Y     int // of the first lane
 	Lanes []Lane
@@ -60,11 +62,12 @@ type TargetLanes struct {
 
 // Lane is a row of bars.
 type Lane struct {
-	Label string
-	Y     int // top
-	TextY int // baseline of its label
-	Bars  []Bar
-	None  string // said where there is nothing to draw
+	Label  string
+	Y      int // top
+	TextY  int // baseline of its label
+	Bars   []Bar
+	Hidden []Bar  // where whoever could have told was blind
+	None   string // said where there is nothing to draw
 }
 
 // Flag is a moment marked across lanes.
@@ -83,6 +86,7 @@ type EventLane struct {
 	CountClass   string
 	Y, TextY     int // of the base line and of the text
 	Marks        []EventMark
+	Hidden       []Bar // where whoever counts them was blind
 }
 
 // EventMark stands for what happened in one column; Path draws it.
@@ -91,16 +95,17 @@ type EventMark struct{ Path, Title string }
 // BreakerLane is a row of the times in which one target's circuit breaker was not
 // closed.
 type BreakerLane struct {
-	Label, Target string
-	Y, TextY      int
-	Bars          []Bar
+	Label, Target           string
+	ShortLabel, ShortTarget string // as far as they fit
+	Y, TextY                int
+	Bars                    []Bar
 }
 
 // BlindLane is a row of one source's blind spots.
 type BlindLane struct {
-	Label, Sub string
-	Y, TextY   int
-	Bars       []Bar
+	Label, Short, Sub string
+	Y, TextY          int
+	Bars              []Bar
 }
 
 // RateChart is the requests per second of one class, stacked by target.
@@ -111,14 +116,15 @@ type RateChart struct {
 	Max, Middle string // of its axis
 	MiddleY     int
 	Areas       []Area
+	Hidden      []Bar // where nothing is known
 }
 
 // Area is one target's share of the chart.
 type Area struct{ Class, Path, Name, Title string }
 
 const (
-	plotWidth    = 1206
-	plotLeft     = 150
+	plotRight    = 1356
+	plotLeft     = 150 // where the names beside the plot are short
 	timelineWide = 1372
 	maxColumns   = 300
 	maxLanes     = 12 // targets drawn
@@ -135,12 +141,13 @@ type scale struct {
 	step     time.Duration // of one column
 	columns  int
 	zone     *time.Location
+	left     float64 // x of the plot's left edge
 }
 
 // newScale has the finest columns that the picture can show.
 func newScale(from, to time.Time, zone *time.Location) scale {
 	step := max((to.Sub(from)+maxColumns-1)/maxColumns, time.Millisecond)
-	return scale{from: from, to: to, seen: to, first: from, step: step, columns: max(int((to.Sub(from)+step-1)/step), 1), zone: zone}
+	return scale{from: from, to: to, seen: to, first: from, step: step, columns: max(int((to.Sub(from)+step-1)/step), 1), zone: zone, left: plotLeft}
 }
 
 // wholeSeconds has columns of whole seconds, so that what is counted by the second
@@ -161,7 +168,7 @@ func (s scale) share(t time.Time) float64 {
 	return min(max(float64(t.Sub(s.from))/float64(whole), 0), 1)
 }
 
-func (s scale) x(t time.Time) float64 { return plotLeft + plotWidth*s.share(t) }
+func (s scale) x(t time.Time) float64 { return s.left + (plotRight-s.left)*s.share(t) }
 
 // holds says whether t lies in the picture.
 func (s scale) holds(t time.Time) bool { return !t.Before(s.from) && !t.After(s.to) }
@@ -194,7 +201,7 @@ func (s scale) bar(from, to time.Time, class, title string) Bar {
 	}
 	to = earlier(to, s.seen)
 	w := max(s.x(to)-x, 1.5)
-	return Bar{X: coordinate(x), W: coordinate(min(w, plotLeft+plotWidth-min(x, plotLeft+plotWidth-1.5))), Class: class, Title: title, LabelX: coordinate(x + w/2)}
+	return Bar{X: coordinate(x), W: coordinate(min(w, plotRight-min(x, plotRight-1.5))), Class: class, Title: title, LabelX: coordinate(x + w/2)}
 }
 
 func (s scale) span(from, to time.Time) string {
@@ -222,10 +229,13 @@ func newTimeline(obs *analysis.Observations, r *analysis.Report, zone *time.Loca
 		to = earlier(to, now.Add(ahead(now.Sub(from))))
 	}
 	s := newScale(from, to, zone)
-	t := Timeline{Width: timelineWide, Left: plotLeft, Right: plotLeft + plotWidth, from: from, to: to}
+	t := Timeline{Width: timelineWide, Right: plotRight, from: from, to: to}
 	if open {
 		s.seen = now
 	}
+	t.Left = labelColumn(s, r)
+	t.LabelEnd, t.LabelShare = t.Left-8, coordinate(float64(t.Left)/timelineWide*100)+"%"
+	s.left = float64(t.Left)
 	t.phases(s, r)
 	y := 54
 	t.targets(s, obs, r, &y)
@@ -245,7 +255,7 @@ func newTimeline(obs *analysis.Observations, r *analysis.Report, zone *time.Loca
 		t.Now = &flag
 	}
 	if started := r.Deploy.StartedAt.Time; s.holds(started) && started.After(from) {
-		t.Start = coordinate(max(s.x(started)-plotLeft, 0)/timelineWide*100) + "%"
+		t.Start = coordinate(max(s.x(started)-s.left, 0)/timelineWide*100) + "%"
 	}
 	t.Label = fmt.Sprintf("Timeline from %s to %s: %d phases, %d targets", from.In(zone).Format("15:04:05"), to.In(zone).Format("15:04:05"), len(t.Phases), len(t.Targets))
 	return t
@@ -259,7 +269,7 @@ func (s scale) flag(t time.Time, label, class string, y1, y2 int) Flag {
 	x := s.x(t)
 	f := Flag{X: coordinate(x), Label: label, Class: class, Y1: y1, Y2: y2, Anchor: "start", LabelX: coordinate(x + 5),
 		Title: label + " " + t.In(s.zone).Format("15:04:05.000")}
-	if x > plotLeft+plotWidth-120 {
+	if x > plotRight-120 {
 		f.Anchor, f.LabelX = "end", coordinate(x-5)
 	}
 	return f
@@ -309,9 +319,16 @@ func (t *Timeline) targets(s scale, obs *analysis.Observations, r *analysis.Repo
 		}
 		target := &r.Targets[i]
 		lanes := TargetLanes{Name: target.Target, Group: target.TargetGroup, Y: *y}
-		lanes.add(Lane{Label: "LB says", Bars: stateBars(s, obs, target), None: "not polled"})
-		lanes.add(Lane{Label: "serves", Bars: servedBars(s, served[target.Target], silentColumns(s, r, target.Target)), None: "served nothing that was seen"})
-		lanes.add(Lane{Label: "app", Bars: appBars(s, r, target.Target)})
+		lanes.Short = fit(target.Target, t.LabelEnd-labelX-laneLabel, nameDigit)
+		who := witnessesOf(&obs.Service, target)
+		lanes.add(Lane{Label: "LB says", Bars: stateBars(s, obs, target), Hidden: s.hidden(r, who.states), None: "not polled"})
+		lanes.add(Lane{Label: "serves", Bars: servedBars(s, served[target.Target], silentColumns(s, r, target.Target)),
+			Hidden: append(s.uncounted(obs, served[target.Target]), s.hidden(r, who.serves)...), None: "served nothing that was seen"})
+		app := Lane{Label: "app", Hidden: s.hidden(r, who.app), None: notMeasured}
+		if appKnown(obs, r, target.Target) {
+			app.Bars = appBars(s, r, target.Target)
+		}
+		lanes.add(app)
 		for _, step := range r.Steps {
 			if step.Target == nil || *step.Target != target.Target || step.Ignored || !marked(step.Kind) || !s.holds(step.At.Time) {
 				continue

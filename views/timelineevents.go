@@ -43,12 +43,13 @@ func (t *Timeline) events(s scale, obs *analysis.Observations, r *analysis.Repor
 		if (class == analysis.ClassTool || class == analysis.ClassHealth) && total.Failures == 0 {
 			continue
 		}
-		lane := EventLane{Label: classLane(class), Class: "fx", CountClass: "cnt", Count: Missing, None: "not measured"}
+		lane := EventLane{Label: classLane(class), Class: "fx", CountClass: "cnt", Count: Missing, None: notMeasured}
 		if total != nil {
 			lane.Count, lane.None = Count(total.Failures), ""
 			if total.Failures > 0 {
 				lane.CountClass = "cnt bad"
 			}
+			lane.Hidden = s.hidden(r, classWitnesses(&obs.Service, class))
 			lane.Marks = s.marks(failureColumns(s, obs, r, counting, class), func(n int) string { return plural(n, "failure", "failures") })
 		}
 		t.addEvents(lane, y)
@@ -180,60 +181,6 @@ func (s scale) marks(columns []int, what func(int) string) []EventMark {
 	return marks
 }
 
-// maxBlindLanes bounds the sources whose blind spots are drawn.
-const maxBlindLanes = 5
-
-// blindSeconds is how much of [from, to] a source was blind for. Blind spots of
-// different reasons may overlap; no second is counted twice.
-func blindSeconds(holes []analysis.Blind, from, to time.Time) float64 {
-	holes = slices.Clone(holes)
-	slices.SortFunc(holes, func(a, b analysis.Blind) int { return a.From.Compare(b.From.Time) })
-	var total time.Duration
-	for _, hole := range holes {
-		if hole.From.After(from) {
-			from = hole.From.Time
-		}
-		if until := earlier(hole.To.Time, to); until.After(from) {
-			total += until.Sub(from)
-			from = until
-		}
-	}
-	return total.Seconds()
-}
-
-func (t *Timeline) blind(s scale, r *analysis.Report, y *int) {
-	for i := range r.Coverage {
-		source := &r.Coverage[i]
-		if len(source.Blind) == 0 || len(t.Blind) == maxBlindLanes {
-			continue
-		}
-		lane := BlindLane{Label: source.Source, Y: *y - 6, TextY: *y + 4}
-		for _, hole := range source.Blind {
-			from, to := hole.From.Time, hole.To.Time
-			if !to.After(s.from) || !from.Before(s.seen) {
-				continue
-			}
-			to = earlier(to, s.seen)
-			text := word(blindWords, hole.Reason) + " " + seconds(from, to)
-			bar := s.bar(from, to, "blind", source.Source+": "+text+", "+s.span(from, to))
-			if fits(text, bar.W) {
-				bar.Label = text
-			}
-			lane.Bars = append(lane.Bars, bar)
-			t.Bands = append(t.Bands, s.bar(from, to, "band", ""))
-		}
-		if len(lane.Bars) == 0 {
-			continue
-		}
-		lane.Sub = "blind " + Seconds(blindSeconds(source.Blind, s.from, s.seen))
-		t.Blind = append(t.Blind, lane)
-		*y += 20
-	}
-	if len(t.Blind) > 0 {
-		*y += 8
-	}
-}
-
 const rateHeight = 76
 
 // rate stacks the requests per second of one class by target: users where they were
@@ -258,6 +205,10 @@ func (t *Timeline) rate(s scale, obs *analysis.Observations, r *analysis.Report,
 	if top > 0 {
 		chart.Max, chart.Middle, chart.MiddleY = number(top)+"/s", number(top/2), chart.Bottom-rateHeight/2
 		chart.areas(s, byTarget, r, top)
+		chart.Hidden = s.hidden(r, classWitnesses(&obs.Service, class))
+		if s.first.After(s.from) {
+			chart.Hidden = append(chart.Hidden, s.bar(s.from, earlier(s.first, s.to), "band", secondsOnly))
+		}
 	} else {
 		chart.Sub = "none seen"
 		if total := r.Totals[class]; total != nil && total.Requests > 0 {
@@ -349,7 +300,7 @@ func (c *RateChart) areas(s scale, byTarget map[string][]float64, r *analysis.Re
 				previous = y
 			}
 		}
-		fmt.Fprintf(&edge, "H%dV%dZ", plotLeft+plotWidth, c.Bottom)
+		fmt.Fprintf(&edge, "H%dV%dZ", plotRight, c.Bottom)
 		area := Area{Class: fmt.Sprintf("a%d", i%6+1), Path: edge.String(), Name: name, Title: name}
 		if name == "" {
 			area.Class, area.Name, area.Title = "a0", "no target", "reached no target"
