@@ -61,12 +61,6 @@ func appLogNames(s *serviceConfig) []string {
 	return names
 }
 
-// roles are what a metric can be here.
-var roles = []string{
-	analysis.GaugeBusyThreads, analysis.GaugeMaxThreads, analysis.GaugeInFlight,
-	analysis.GaugePoolActive, analysis.GaugePoolMax, analysis.GaugePoolPending,
-}
-
 // metrics converts the endpoints at which targets tell of themselves.
 func (c *checker) metrics(path string, service *serviceFile, s *serviceConfig, sources namesSeen) {
 	for i := range service.Metrics {
@@ -88,7 +82,7 @@ func (c *checker) metrics(path string, service *serviceFile, s *serviceConfig, s
 		}
 		c.only(at, kind, "file", "path", file.Path)
 		for _, role := range slices.Sorted(maps.Keys(file.Read)) {
-			c.oneOf(at+".read."+role, role, "", roles, nil)
+			c.oneOf(at+".read."+role, role, "", analysis.GaugeRoles, nil)
 		}
 		cfg := gauges.Config{
 			Service: s.Name, Source: file.Name, Kind: kind, Target: file.Target, URL: c.webURL(at+".url", file.URL),

@@ -75,6 +75,9 @@ const (
 	GaugePoolPending = "pool_pending"
 )
 
+// GaugeRoles are what a metric can be, in the order in which they are listed.
+var GaugeRoles = []string{GaugeBusyThreads, GaugeMaxThreads, GaugeInFlight, GaugePoolActive, GaugePoolMax, GaugePoolPending}
+
 // Journey is a business transaction of several requests that share an identifier.
 type Journey struct {
 	Name   string        `json:"name"`

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gapless/analysis"
@@ -110,7 +110,10 @@ func (f *File) batch(from, to time.Time, last *time.Time) ndjson.Batch {
 }
 
 func (f *File) decode(line []byte, last time.Time) (scrape, error) {
-	var record Record
+	var record struct {
+		Record
+		Values map[string]*float64 `json:"values"` // nil: null, which is no zero
+	}
 	if err := json.Unmarshal(line, &record); err != nil {
 		return scrape{}, err
 	}
@@ -135,11 +138,14 @@ func (f *File) decode(line []byte, last time.Time) (scrape, error) {
 		Code: clip(record.Code), Error: clip(record.Error),
 	}}
 	for _, role := range slices.Sorted(maps.Keys(record.Values)) {
-		value := record.Values[role]
-		if math.IsNaN(value) || math.IsInf(value, 0) {
-			continue
+		if !slices.Contains(analysis.GaugeRoles, role) {
+			return scrape{}, &ndjson.DatedError{At: at, Err: fmt.Errorf("value %q is not known; allowed: %s", clip(role), strings.Join(analysis.GaugeRoles, ", "))}
 		}
-		one.gauges = append(one.gauges, analysis.Gauge{Source: f.cfg.Source, Target: f.cfg.Target, Metric: role, At: at.UTC(), Value: value})
+		value := record.Values[role]
+		if value == nil {
+			return scrape{}, &ndjson.DatedError{At: at, Err: fmt.Errorf("value %s is null", role)}
+		}
+		one.gauges = append(one.gauges, analysis.Gauge{Source: f.cfg.Source, Target: f.cfg.Target, Metric: role, At: at.UTC(), Value: *value})
 	}
 	return one, nil
 }

@@ -232,3 +232,26 @@ func TestFileGivesTheSame(t *testing.T) {
 		t.Errorf("gauges %+v", m.gauges)
 	}
 }
+
+// A line whose values nobody knows, or that says of one only that it is not there, is
+// not understood: nothing of it counts, and the time that it is about stays open.
+func TestFileOfUnknownValues(t *testing.T) {
+	for _, values := range []string{`{"busy_thread":3}`, `{"in_flight":1,"heap":2}`, `{"in_flight":null}`, `{"in_flight":1e999}`, `{"in_flight":"1"}`} {
+		path := filepath.Join(t.TempDir(), "metrics.ndjson")
+		lines := `{"at":"2026-10-14T08:00:01Z","values":{"busy_threads":1}}` + "\n" + `{"at":"2026-10-14T08:00:02Z","values":` + values + "}\n"
+		if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m := &memory{}
+		f, err := NewFile(FileConfig{Service: "orders", Source: "m", Path: path, Target: "api-1", Now: func() time.Time { return zero.Add(time.Hour) }}, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Collect(t.Context(), zero, zero.Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if len(m.gauges) != 1 || m.runs[len(m.runs)-1].Code != "bad_reply" {
+			t.Errorf("%s: gauges %+v, runs %+v", values, m.gauges, m.runs)
+		}
+	}
+}
