@@ -106,15 +106,19 @@ func (t *tx) openNoticed(d analysis.Deploy) error {
 // mergeDeploy makes a noticed deploy one with an announced one. Its revisions go: they
 // judged a part of what the other's judge. Claims that people typed for it stay.
 func (t *tx) mergeDeploy(id, told string) error {
-	for _, query := range []string{
-		`UPDATE claim SET deploy = ?2 WHERE deploy = ?1`,
-		`UPDATE merged_deploy SET deploy_id = ?2 WHERE deploy_id = ?1`,
-		`INSERT INTO merged_deploy (id, deploy_id) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET deploy_id = excluded.deploy_id`,
-		`DELETE FROM revision WHERE deploy_id = ?1 AND ?2 <> ''`,
-		`DELETE FROM step WHERE deploy = ?1 AND ?2 <> ''`,
-		`DELETE FROM deploy WHERE id = ?1 AND ?2 <> ''`,
+	both, gone := []any{id, told}, []any{id}
+	for _, step := range []struct {
+		query string
+		args  []any
+	}{
+		{`UPDATE claim SET deploy = ?2 WHERE deploy = ?1`, both},
+		{`UPDATE merged_deploy SET deploy_id = ?2 WHERE deploy_id = ?1`, both},
+		{`INSERT INTO merged_deploy (id, deploy_id) VALUES (?1, ?2) ON CONFLICT (id) DO UPDATE SET deploy_id = excluded.deploy_id`, both},
+		{`DELETE FROM revision WHERE deploy_id = ?1`, gone},
+		{`DELETE FROM step WHERE deploy = ?1`, gone},
+		{`DELETE FROM deploy WHERE id = ?1`, gone},
 	} {
-		if _, err := t.exec(query, id, told); err != nil {
+		if _, err := t.exec(step.query, step.args...); err != nil {
 			return fmt.Errorf("merge %s into %s: %w", id, told, err)
 		}
 	}
