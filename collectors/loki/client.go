@@ -72,7 +72,7 @@ func (c *client) ask(ctx context.Context, from, to int64, limit int) (*page, err
 		return nil, refusal(response, c.cfg.Now())
 	}
 	body := &bounded{from: response.Body, left: c.bytes}
-	p, err := decode(body, c.target)
+	p, err := decode(body, c.target, limit)
 	switch {
 	case err == nil:
 		return p, nil

@@ -44,11 +44,15 @@ func (e *entry) key() key {
 	return key(h.Sum(sum[:0])[:16])
 }
 
-// decode reads a reply as it comes, so that its text is not held besides its lines.
-func decode(body io.Reader, targetLabel string) (*page, error) {
+// mostLabels bounds the labels of a stream; a Loki allows some tens.
+const mostLabels = 1000
+
+// decode reads a reply as it comes, so that its text is not held besides its lines. One
+// with more lines than the limit that was asked for is not read to its end.
+func decode(body io.Reader, targetLabel string, limit int) (*page, error) {
 	d := &decoder{
 		in:     jsontext.NewDecoder(body, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)),
-		target: targetLabel,
+		target: targetLabel, limit: limit,
 	}
 	status, data := "", false
 	err := d.object(func(name string) error {
@@ -88,6 +92,7 @@ const roomSize = 256 << 10
 type decoder struct {
 	in      *jsontext.Decoder
 	target  string
+	limit   int
 	entries []entry
 	result  bool   // there was one
 	room    []byte // that lines are put into, many to an allocation
@@ -135,6 +140,9 @@ func (d *decoder) stream() error {
 func (d *decoder) labels(s *stream) error {
 	var pairs []string
 	err := d.object(func(name string) error {
+		if len(pairs) == mostLabels {
+			return fmt.Errorf("a stream has more than %d labels", mostLabels)
+		}
 		var value string
 		if err := d.text(&value); err != nil {
 			return err
@@ -152,6 +160,9 @@ func (d *decoder) labels(s *stream) error {
 
 // value reads ["<nanoseconds>", "<line>"]; newer ones add the entry's own labels.
 func (d *decoder) value(s *stream) error {
+	if len(d.entries) == d.limit {
+		return fmt.Errorf("it has more than the %d lines that were asked for", d.limit)
+	}
 	e := entry{stream: s}
 	n := 0
 	err := d.array(func() error {

@@ -21,6 +21,10 @@ const (
 // for, yet has as many lines, is not taken for the end.
 const clampedAt = 100
 
+// lookBack is how far before a nanosecond lines are looked for that show how many a
+// server gives.
+var lookBack = []time.Duration{10 * time.Second, 10 * time.Minute, 6 * time.Hour}
+
 // How often a question is asked that may be answered later, and how long is waited
 // in between: at first, and at most.
 const (
@@ -53,6 +57,10 @@ type stretch struct {
 	cut bool
 }
 
+// mostSeen bounds how many entries of a nanosecond are told from others by a cursor,
+// which is stored: where a reply ends with more of them, all of them are read again.
+const mostSeen = 1000
+
 // step reads on from a cursor, as far as one reply goes.
 //
 // A reply holds the earliest entries of its range, as many as were asked for. One
@@ -71,21 +79,25 @@ func (r *Reader) step(ctx context.Context, c cursor, to int64) (stretch, error) 
 			continue
 		}
 		within := p.within(c.next, stop)
-		clamped := len(p.entries) >= clampedAt && len(within) > 0 && within[len(within)-1].at > c.next
-		if len(p.entries) < limit && !clamped {
+		if len(p.entries) > 0 && len(within) == 0 {
+			return stretch{}, badReply{errors.New("it holds only lines of other times than were asked for")}
+		}
+		cut := len(p.entries) >= min(limit, clampedAt)
+		if !cut {
 			r.limits.span = min(2*r.limits.span, r.limits.longest)
 			return stretch{entries: c.without(within), next: cursor{next: stop}}, nil
 		}
-		if len(within) == 0 {
-			return stretch{}, badReply{errors.New("it holds only lines of other times than were asked for")}
+		if last := within[len(within)-1].at; last > c.next {
+			return c.upTo(last, within), nil
 		}
-		last := within[len(within)-1].at
-		if last > c.next {
-			next := cursor{next: last, seen: map[key]int{}}
-			for i := len(within) - 1; i >= 0 && within[i].at == last; i-- {
-				next.seen[within[i].key()]++
+		if len(p.entries) < limit {
+			whole, err := r.gives(ctx, c.next, len(p.entries)+1)
+			if err != nil {
+				return stretch{}, err
 			}
-			return stretch{entries: c.without(within), next: next}, nil
+			if whole {
+				return stretch{entries: c.without(within), next: cursor{next: stop}}, nil
+			}
 		}
 		if larger := min(2*limit, r.limits.most, fits); larger > limit {
 			limit = larger
@@ -93,6 +105,42 @@ func (r *Reader) step(ctx context.Context, c cursor, to int64) (stretch, error) 
 		}
 		return stretch{entries: c.without(within), next: cursor{next: c.next + 1}, cut: true}, nil
 	}
+}
+
+// upTo is the stretch of a reply that may go on at the time of its last entry.
+func (c cursor) upTo(last int64, within []entry) stretch {
+	border := len(within)
+	for border > 0 && within[border-1].at == last {
+		border--
+	}
+	next := cursor{next: last, seen: map[key]int{}}
+	if len(within)-border > mostSeen {
+		return stretch{entries: c.without(within[:border]), next: next}
+	}
+	for i := border; i < len(within); i++ {
+		next.seen[within[i].key()]++
+	}
+	return stretch{entries: c.without(within), next: next}
+}
+
+// gives says that this server gives n lines at once, by asking for those before a
+// nanosecond too. A shorter reply of nothing but that nanosecond is then all of it;
+// else something may cut replies to just as many.
+func (r *Reader) gives(ctx context.Context, at int64, n int) (bool, error) {
+	for _, back := range lookBack {
+		back = min(back, r.limits.longest-1)
+		p, err := r.ask(ctx, at-int64(back), at+1, n)
+		if refused, ok := errors.AsType[*refused](err); ok && (refused.status/100 == 4 || tooMuch(err)) && !passing(err) || errors.Is(err, errTooLarge) {
+			return false, nil // it says nothing about how many lines it gives
+		}
+		if err != nil {
+			return false, err
+		}
+		if len(p.entries) >= n {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // adapt makes the next question smaller where an error says that this one was too

@@ -67,6 +67,7 @@ type Publisher struct {
 	cfg    Config
 	outbox Outbox
 	send   func(context.Context, line) error
+	failed map[int64]bool // markers that wait and were answered otherwise before
 }
 
 // New checks a configuration. It asks nobody anything.
@@ -119,15 +120,25 @@ func (p *Publisher) Run(ctx context.Context) {
 // became of each: whatever happens, the one that is sent again, since nobody knows
 // whether it arrived, is the last that its stream has, and a Loki ignores that. Its
 // error is the outbox's.
+//
+// One marker that Loki fails on does not keep the others back: after an answer that
+// may be about it alone, the next one is tried, and at the next pass the failed ones
+// come last. Two such answers in a row end the pass.
 func (p *Publisher) pass(ctx context.Context) (failing bool, err error) {
+	tried := map[int64]bool{}
+	failures := 0
 	for {
 		markers, err := p.outbox.WaitingMarkers(ctx, atOnce)
-		if err != nil || len(markers) == 0 {
+		if err != nil {
 			return false, err
 		}
-		slices.SortStableFunc(markers, func(a, b analysis.Marker) int { return a.At.Compare(b.At) })
+		markers = slices.DeleteFunc(markers, func(m analysis.Marker) bool { return tried[m.ID] })
+		if len(markers) == 0 {
+			return len(tried) > 0, nil
+		}
+		p.order(markers, tried)
 		for i := range markers {
-			told, ok := p.tell(ctx, &markers[i])
+			told, ok, err := p.tell(ctx, &markers[i])
 			if !ok {
 				return true, nil
 			}
@@ -135,21 +146,47 @@ func (p *Publisher) pass(ctx context.Context) (failing bool, err error) {
 			if err := p.outbox.MarkersTold(context.WithoutCancel(ctx), markers[i].Service, told); err != nil {
 				return true, err
 			}
-			if told.Error != "" {
+			if told.Error == "" {
+				failures = 0
+				continue
+			}
+			tried[markers[i].ID] = true
+			p.failed[markers[i].ID] = true
+			if failures++; failures == 2 || status(err) < 500 {
 				return true, nil
 			}
 		}
 	}
 }
 
+// order puts markers in the order of their times, and those that failed before last.
+func (p *Publisher) order(markers []analysis.Marker, tried map[int64]bool) {
+	slices.SortStableFunc(markers, func(a, b analysis.Marker) int {
+		if p.failed[a.ID] != p.failed[b.ID] {
+			if p.failed[a.ID] {
+				return 1
+			}
+			return -1
+		}
+		return a.At.Compare(b.At)
+	})
+	failed := maps.Clone(tried) // others were told meanwhile, or dropped
+	for i := range markers {
+		if p.failed[markers[i].ID] {
+			failed[markers[i].ID] = true
+		}
+	}
+	p.failed = failed
+}
+
 // tell sends one marker. One that comes after a later one of its stream, which old
 // Lokis refuse, goes into a stream of its own. It is not ok where ctx ended before
 // there was an answer.
-func (p *Publisher) tell(ctx context.Context, m *analysis.Marker) (told analysis.Told, ok bool) {
+func (p *Publisher) tell(ctx context.Context, m *analysis.Marker) (told analysis.Told, ok bool, failed error) {
 	told.At = p.cfg.Now()
 	if told.At.Sub(m.At) > oldest {
 		told.Dropped = map[int64]string{m.ID: "it is older than a week"}
-		return told, true
+		return told, true, nil
 	}
 	err := p.send(ctx, p.line(m, false))
 	if status(err) == http.StatusBadRequest {
@@ -157,15 +194,28 @@ func (p *Publisher) tell(ctx context.Context, m *analysis.Marker) (told analysis
 	}
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return told, false
+		return told, false, err
 	case err == nil:
 		told.Sent = []int64{m.ID}
-	case status(err) == http.StatusBadRequest:
+	case refusesForGood(status(err)):
 		told.Dropped = map[int64]string{m.ID: err.Error()}
 	default:
 		told.Code, told.Error = code(err), err.Error()
 	}
-	return told, true
+	return told, true, err
+}
+
+// refusesForGood says that an answer is about the marker, which no other time makes
+// better: too large, of labels that are not allowed. Others of 400 to 499 are about who
+// sends, how often, or an address at which there is no Loki; those may be set right,
+// and nothing is to be lost until then.
+func refusesForGood(status int) bool {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusProxyAuthRequired, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return status >= 400 && status < 500
 }
 
 // line is a marker as it is sent. The same marker is always the same line: one that is

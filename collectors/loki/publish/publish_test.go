@@ -49,6 +49,11 @@ func TestWhatBecomesOfMarkers(t *testing.T) {
 			}
 			return 204
 		}, sent: []int64{2, 3}, waiting: []int64{1}, dropped: []int64{4}, failing: true, code: "throttled"},
+		{name: "one is too large", answer: only("line 3", 413), sent: []int64{1, 2}, dropped: []int64{3, 4}},
+		{name: "one has a label that is not allowed", answer: only("line 3", 422), sent: []int64{1, 2}, dropped: []int64{3, 4}},
+		{name: "fails on one", answer: only("line 3", 500), sent: []int64{1, 2}, waiting: []int64{3}, dropped: []int64{4}, failing: true},
+		{name: "no Loki there", answer: func(line) int { return 404 }, waiting: []int64{1, 2, 3}, dropped: []int64{4}, failing: true, code: "not_found"},
+		{name: "a proxy wants a password", answer: func(line) int { return 407 }, waiting: []int64{1, 2, 3}, dropped: []int64{4}, failing: true, code: "error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			box := &box{}
@@ -80,6 +85,46 @@ func TestWhatBecomesOfMarkers(t *testing.T) {
 				t.Errorf("sent %v, dropped %v, waiting %v, code %q", box.sent, box.dropped, box.waiting(), box.code)
 			}
 		})
+	}
+}
+
+// only refuses one line.
+func only(text string, status int) func(line) int {
+	return func(l line) int {
+		if l.text == text {
+			return status
+		}
+		return 204
+	}
+}
+
+// However many markers a Loki fails on, the others arrive, and it is not asked for
+// each of them at every look.
+func TestSomeAlwaysFail(t *testing.T) {
+	box := &box{}
+	z := time.Date(2026, 10, 14, 7, 0, 0, 0, time.UTC)
+	for id := int64(1); id <= 20; id++ {
+		box.add(id, z.Add(time.Duration(id)*time.Second))
+	}
+	p, asked := &Publisher{cfg: Config{Now: func() time.Time { return z }}, outbox: box}, 0
+	p.send = func(_ context.Context, l line) error {
+		asked++
+		if !l.at.After(z.Add(5 * time.Second)) {
+			return &refused{status: 500, text: "panic"}
+		}
+		return nil
+	}
+	for range 4 {
+		before := asked
+		if failing, err := p.pass(t.Context()); err != nil || !failing {
+			t.Errorf("failing %v, %v", failing, err)
+		}
+		if len(box.sent) == 0 && asked-before > 2 {
+			t.Errorf("asked %d times of a Loki that takes nothing", asked-before)
+		}
+	}
+	if !slices.Equal(box.waiting(), []int64{1, 2, 3, 4, 5}) {
+		t.Errorf("waiting %v", box.waiting())
 	}
 }
 
@@ -135,7 +180,7 @@ func TestClient(t *testing.T) {
 	if got[0].URL.Path != "/prefix/loki/api/v1/push" || got[0].Header.Get("X-Scope-OrgID") != "team-a" || user != "me" || password != "hush" || got[0].Header.Get("Content-Type") != "application/x-protobuf" {
 		t.Errorf("sent %s with %v", got[0].URL, got[0].Header)
 	}
-	for _, answer = range []int{400, 401, 429, 500} {
+	for _, answer = range []int{400, 401, 413, 429, 500} {
 		before := len(got)
 		err := c.send(t.Context(), l)
 		if status(err) != answer || !strings.Contains(err.Error(), "out of order") || strings.Contains(err.Error(), "hush") {
