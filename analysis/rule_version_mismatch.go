@@ -1,9 +1,6 @@
 package analysis
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // versionMismatch fires when a target, after its return, tells another version of
 // itself than the one that was deployed. What it told before its stop says nothing.
@@ -28,11 +25,11 @@ func versionMismatch(b *bench) ([]Finding, string) {
 				until = l.cycles[i+1].begin()
 			}
 			returned++
-			var last *Signal
+			var last *Signal // they lie in the order of their times
 			for j := range b.obs.Signals {
 				s := &b.obs.Signals[j]
 				if s.Target == l.name && s.Values["version"] != "" && (s.Event == EventVersion || s.Event == EventProcessStarting) &&
-					!s.At.Before(since.Add(-b.doubt)) && s.At.Before(until) && (last == nil || s.At.After(last.At)) {
+					within(s.At, since.Add(-b.doubt), until) {
 					last = s
 				}
 			}
@@ -51,21 +48,33 @@ func versionMismatch(b *bench) ([]Finding, string) {
 		}
 	}
 	switch {
-	case len(found) == 0 && returned == 0:
+	case len(found) > 0:
+		return found, ""
+	case returned == 0:
 		return nil, whyNoStop
-	case len(found) == 0 && told < returned:
+	case told < returned:
 		return nil, whyVersions
 	}
-	return found, ""
+	return nil, ""
 }
 
 // sameVersion compares what an application and a workflow call a version: a leading v
 // does not matter, and of two commit hashes the shorter may abbreviate the longer.
 func sameVersion(a, b string) bool {
 	a, b = strings.TrimPrefix(strings.TrimSpace(a), "v"), strings.TrimPrefix(strings.TrimSpace(b), "v")
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	hash := len(a) >= 7 && !slices.ContainsFunc([]byte(a+b), func(c byte) bool { return !strings.ContainsRune("0123456789abcdef", rune(c)) })
-	return a == b || hash && strings.HasPrefix(b, a)
+	return a == b || abbreviates(a, b) || abbreviates(b, a)
+}
+
+// Lengths of a commit hash: as git abbreviates it, and whole.
+const (
+	shortHash = 7
+	wholeHash = 40
+)
+
+// abbreviates reports whether one version is the beginning of another's commit hash.
+// Digits alone may as well be a date or a build's number: they abbreviate a whole hash
+// only.
+func abbreviates(short, long string) bool {
+	return len(short) >= shortHash && strings.HasPrefix(long, short) && strings.Trim(long, "0123456789abcdef") == "" &&
+		(strings.ContainsAny(short, "abcdef") || len(long) == wholeHash)
 }

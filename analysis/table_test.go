@@ -84,6 +84,20 @@ func (b *table) poll(target string, state TargetState, at ...float64) {
 	}
 }
 
+// tell lays down what a line of a target's log told.
+func (b *table) tell(target string, at float64, event Event, name string, values ...string) *Signal {
+	s := Signal{Source: target + ".log", Rule: "own", Target: target, At: b.at(at), Event: event, Name: name}
+	for i := 0; i < len(values); i += 2 {
+		if s.Values == nil {
+			s.Values = map[string]string{}
+		}
+		s.Values[values[i]] = values[i+1]
+	}
+	b.obs.Signals = append(b.obs.Signals, s)
+	b.readSignals()
+	return &b.obs.Signals[len(b.obs.Signals)-1]
+}
+
 func (b *table) phase(kind string, from, to float64) *Phase {
 	b.report.Phases = append(b.report.Phases, Phase{Name: kind, Kind: kind, From: Time{b.at(from)}, To: Time{b.at(to)}, Traffic: map[Class]*Counts{}})
 	return &b.report.Phases[len(b.report.Phases)-1]
@@ -136,6 +150,11 @@ func (b *table) word(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "-"
+	case *string:
+		if v == nil {
+			return "-"
+		}
+		return *v
 	case Time:
 		return b.seconds(v.Time)
 	case float64:
