@@ -214,6 +214,7 @@ type DeploySummary struct {
 	ProbeFailures  *int
 	Findings       []string
 	RevisionSealed bool // the latest revision is a sealed one
+	First          bool // the service has no deploy before it
 }
 
 // Deploys returns the newest deploys, newest first: of one service, or of all where
@@ -238,7 +239,8 @@ func readSummaries(ctx context.Context, s *sql.Tx, service string, limit int, no
 	return rowsOf(ctx, s, func(rows *sql.Rows, d *DeploySummary) error { return scanSummary(rows, d, now) },
 		`SELECT d.id, s.name, d.kind, d.version_before, d.version_after, d.rollback_of, d.environment, d.actor, d.url, d.source,
 		d.started_at, d.reported_at, d.result, d.seen_until, d.window_from, d.window_to, d.change, s.spec,
-		r.number, r.state, r.change, r.verdict, r.user_requests, r.user_failures, r.probe_requests, r.probe_failures, r.findings
+		r.number, r.state, r.change, r.verdict, r.user_requests, r.user_failures, r.probe_requests, r.probe_failures, r.findings,
+		NOT EXISTS (SELECT 1 FROM deploy e WHERE e.service_id = d.service_id AND (e.started_at, e.id) < (d.started_at, d.id))
 		FROM deploy d JOIN service s ON s.id = d.service_id
 		LEFT JOIN revision r ON r.deploy_id = d.id AND r.number = (SELECT max(number) FROM revision WHERE deploy_id = d.id)
 		WHERE ?1 = '' OR s.name = ?1 ORDER BY d.started_at DESC, d.id DESC LIMIT ?2`, service, limit)
@@ -250,7 +252,7 @@ func scanSummary(rows *sql.Rows, d *DeploySummary, now time.Time) error {
 	var number, seen sql.NullInt64
 	var state, verdict sql.NullString
 	columns := append(deployColumns(&d.Deploy), stamp{&d.From}, stamp{&d.To}, &change, &spec,
-		&number, &state, &seen, &verdict, &d.UserRequests, &d.UserFailures, &d.ProbeRequests, &d.ProbeFailures, &findings)
+		&number, &state, &seen, &verdict, &d.UserRequests, &d.UserFailures, &d.ProbeRequests, &d.ProbeFailures, &findings, &d.First)
 	if err := rows.Scan(columns...); err != nil {
 		return err
 	}

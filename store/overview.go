@@ -75,9 +75,32 @@ func (db *DB) Overview(ctx context.Context, limit int) (all []ServiceOverview, e
 	return all, nil
 }
 
+// ErrFirst says that a service has no deploy before one. It is an [ErrNotFound] too.
+var ErrFirst = fmt.Errorf("it is the first of its service: %w", ErrNotFound)
+
+// ObservationsAndBefore returns what [DB.Observations] returns, and the id of the
+// deploy that [DB.ObservationsOfTwo] compares with it; empty where there is none.
+func (db *DB) ObservationsAndBefore(ctx context.Context, deployID string) (o analysis.Observations, before string, err error) {
+	at := db.Now()
+	err = db.view(ctx, func(s *sql.Tx) error {
+		if o, err = observeDeploy(ctx, s, deployID, at); err != nil {
+			return err
+		}
+		before, err = deployBefore(ctx, s, o.Deploy)
+		if errors.Is(err, ErrFirst) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return analysis.Observations{}, "", fmt.Errorf("read observations of deploy %s: %w", deployID, err)
+	}
+	return o, before, nil
+}
+
 // ObservationsOfTwo returns what [DB.Observations] returns, for two deploys, of one
 // moment. An empty first id stands for the deploy of the second one's service that
-// began before it; where there is none, that is [ErrNotFound].
+// began before it; where there is none, that is [ErrFirst].
 func (db *DB) ObservationsOfTwo(ctx context.Context, first, second string) (a, b analysis.Observations, err error) {
 	at := db.Now()
 	err = db.view(ctx, func(s *sql.Tx) error {
@@ -103,7 +126,7 @@ func deployBefore(ctx context.Context, s *sql.Tx, d analysis.Deploy) (id string,
 		WHERE s.name = ?1 AND (d.started_at < ?2 OR d.started_at = ?2 AND d.id < ?3) ORDER BY d.started_at DESC, d.id DESC LIMIT 1`,
 		d.Service, d.StartedAt.UnixMicro(), d.ID).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
-		return "", fmt.Errorf("a deploy before %q: %w", d.ID, ErrNotFound)
+		return "", fmt.Errorf("a deploy before %q: %w", d.ID, ErrFirst)
 	}
 	return id, err
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+	"time"
 
 	"gapless/analysis"
 )
@@ -16,6 +17,28 @@ type Told struct {
 	// addresses and aliases. Steps about them are stored all the same. Where the
 	// configuration names no targets, none is unknown.
 	Unknown []string
+	// Outside are the steps, as they were told, that lie outside of the window which
+	// their deploy has now, or before its start. They are stored all the same.
+	Outside []OutsideStep
+	// Left are how many steps that were told earlier lie outside of the window now that
+	// their deploy has reported its end.
+	Left int
+	// Kept are the starts and reports, as they were told, that say something else than
+	// what was told of their deploy first, and so changed nothing of that.
+	Kept []KeptEvent
+}
+
+// OutsideStep is a step that lies outside of its deploy's window, or before its start.
+type OutsideStep struct {
+	analysis.StepEvent
+	Started  time.Time // when its deploy began
+	From, To time.Time // of its deploy's window
+}
+
+// KeptEvent is a start or a report that contradicts what is known of its deploy.
+type KeptEvent struct {
+	analysis.StepEvent
+	Known analysis.Deploy // what holds
 }
 
 // Tell stores events of one service's deploys: all of them, or none where one cannot
@@ -53,8 +76,55 @@ func (t *tx) tell(events []analysis.StepEvent) (told Told, err error) {
 		}
 		told.Stored += number(stored)
 	}
-	return told, nil
+	return told, t.doubts(inOrder, &told)
 }
+
+// doubts notes which events may be mistakes, going by what is known of their deploys
+// once all of them are stored.
+func (t *tx) doubts(events []analysis.StepEvent, told *Told) error {
+	for _, event := range events {
+		if event.Deploy == "" {
+			continue
+		}
+		var d analysis.Deploy
+		if err := t.get(selectDeploy+` WHERE d.id = ?`, []any{event.Deploy}, deployColumns(&d)...); err != nil {
+			return err
+		}
+		from, to := analysis.WindowOf(d, t.service.Window)
+		switch {
+		case event.Kind == analysis.StepDeployStarted && startDiffers(event, d),
+			event.Kind == analysis.StepDeployReported && (!sameMoment(event.At.Time, d.ReportedAt) || event.Result != d.Result):
+			told.Kept = append(told.Kept, KeptEvent{event, d})
+		case event.Kind == analysis.StepDeployStarted:
+		case event.At.Before(d.StartedAt.Truncate(time.Second)), // a shell's clock has whole seconds
+			event.At.Before(from), !event.At.Before(to):
+			told.Outside = append(told.Outside, OutsideStep{event, d.StartedAt, from, to})
+		case event.Kind == analysis.StepDeployReported && len(told.Outside) == 0:
+			err := t.get(`SELECT count(*) FROM step WHERE service_id = ? AND deploy = ? AND (at < ? OR at >= ?)`,
+				[]any{t.id, event.Deploy, from.UnixMicro(), to.UnixMicro()}, &told.Left)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// startDiffers says whether a start tells anything else than what is known.
+func startDiffers(e analysis.StepEvent, d analysis.Deploy) bool {
+	for _, field := range [][2]string{
+		{string(e.DeployKind), string(d.Kind)}, {e.VersionBefore, d.VersionBefore}, {e.VersionAfter, d.VersionAfter},
+		{e.RollbackOf, d.RollbackOf}, {e.Environment, d.Environment}, {e.Actor, d.Actor}, {e.URL, d.URL},
+	} {
+		if field[0] != "" && field[0] != field[1] {
+			return true
+		}
+	}
+	return !sameMoment(e.At.Time, d.StartedAt)
+}
+
+// sameMoment compares times to the microsecond, which is what is kept.
+func sameMoment(a, b time.Time) bool { return a.UnixMicro() == b.UnixMicro() }
 
 // turn is when an event's turn comes: a start before the steps, a report after them.
 func turn(e analysis.StepEvent) int {

@@ -2,7 +2,6 @@ package views
 
 import (
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +17,7 @@ type DeploySummary struct {
 	Verdict                                                  analysis.VerdictState
 	UserRequests, UserFailures, ProbeRequests, ProbeFailures *int
 	Findings                                                 []string
+	First                                                    bool // the service has no deploy before it
 }
 
 // DeploysPage lists deploys, newest first.
@@ -69,8 +69,7 @@ func NewDeploysPage(deploys []DeploySummary, services []string, service string, 
 	})
 	for i := range deploys {
 		row := deployRow(&deploys[i], zone)
-		earlier := slices.ContainsFunc(deploys[i+1:], func(d DeploySummary) bool { return d.Service == row.Service })
-		if !earlier && len(deploys) < limit { // nothing to compare it with
+		if deploys[i].First { // nothing to compare it with
 			row.CompareURL = ""
 		}
 		page.Deploys = append(page.Deploys, row)

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -11,8 +10,6 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
-
-	"gapless/store"
 )
 
 // apiBundle makes a deploy's evidence bundle and sends it. It is made whole before
@@ -59,10 +56,7 @@ func (s *Server) bundle(r *http.Request, id string) (*os.File, error) {
 	}
 	_ = file.Close()
 	_ = os.Remove(file.Name())
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, notFound(fmt.Sprintf("There is no deploy %q here.", id))
-	}
-	return nil, err
+	return nil, ofDeploy(err, id)
 }
 
 // fileName is a name that every file system takes.

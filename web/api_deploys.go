@@ -103,9 +103,10 @@ func deployOf(d analysis.Deploy) deployJSON {
 
 // apiDeploy tells one deploy.
 func (s *Server) apiDeploy(c echo.Context) error {
-	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), param(c, "id"))
+	id := param(c, "id")
+	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
 	if err != nil {
-		return err
+		return ofDeploy(err, id)
 	}
 	return writeJSON(c, http.StatusOK, deployOf(deploy))
 }

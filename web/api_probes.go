@@ -22,7 +22,7 @@ const probeKind = "probe"
 func (s *Server) apiProbes(c echo.Context) error {
 	ctx := c.Request().Context()
 	var told analysis.ProbeReport
-	if err := decodeBody(c, &told, "a stretch of probe requests"); err != nil {
+	if err := decodeStrictly(c, &told, "a stretch of probe requests"); err != nil {
 		return err
 	}
 	name := param(c, "service")

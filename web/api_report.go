@@ -38,7 +38,7 @@ func (s *Server) apiEvents(c echo.Context) error {
 	id := param(c, "id")
 	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
 	if err != nil {
-		return err
+		return ofDeploy(err, id)
 	}
 	return s.stream(c, source{fmt.Sprintf("report %q", id), deploy.Service, s.pace.judge, s.cfg.Store.Subscribe, func(ctx context.Context) (message, error) {
 		observations, err := s.cfg.Store.Observations(ctx, id)

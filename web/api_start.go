@@ -1,11 +1,10 @@
 package web
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -33,8 +32,12 @@ type storedJSON struct {
 
 // apiStartDeploy stores that a deploy began.
 func (s *Server) apiStartDeploy(c echo.Context) error {
+	body, err := bodyOf(c)
+	if err != nil {
+		return err
+	}
 	var told startBody
-	if err := decodeBody(c, &told, "a deploy"); err != nil {
+	if err := decode(body, &told, "a deploy"); err != nil {
 		return err
 	}
 	event, err := s.startEvent(told)
@@ -48,7 +51,7 @@ func (s *Server) apiStartDeploy(c echo.Context) error {
 	if err != nil {
 		return conflict(err, event.Deploy)
 	}
-	return s.answerStored(c, event.Deploy, became)
+	return s.answerStored(c, event.Deploy, became, ignoredKeys(body, reflect.TypeFor[startBody]()))
 }
 
 // startEvent completes what may be left out: the time is then now, and the id is made
@@ -104,30 +107,4 @@ func conflict(err error, id string) error {
 		return &failure{http.StatusConflict, "Conflict", fmt.Sprintf("Deploy %q is one of another service.", id)}
 	}
 	return err
-}
-
-func (s *Server) answerStored(c echo.Context, id string, told store.Told) error {
-	status := http.StatusOK
-	page := deployOf(analysis.Deploy{ID: id}).Links.Page
-	if told.Stored > 0 {
-		status = http.StatusCreated
-		c.Response().Header().Set(echo.HeaderLocation, "/api/v1"+page)
-	}
-	answer := storedJSON{ID: id, Stored: told.Stored > 0, Page: page}
-	for _, target := range told.Unknown {
-		answer.Warnings = append(answer.Warnings, fmt.Sprintf("target %q is no name, address or alias of the service's targets; the step was stored and stands alone", target))
-	}
-	return writeJSON(c, status, answer)
-}
-
-// decodeBody reads a JSON body; what names it in the error.
-func decodeBody(c echo.Context, into any, what string) error {
-	body, err := io.ReadAll(c.Request().Body)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(body, into); err != nil {
-		return badRequest("The body is not " + what + ": " + err.Error())
-	}
-	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"reflect"
 
 	"github.com/labstack/echo/v4"
 
@@ -19,7 +19,7 @@ const maxSteps = 1000
 // apiSteps stores steps of a deploy: one, or a list of them.
 func (s *Server) apiSteps(c echo.Context) error {
 	id := param(c, "id")
-	body, err := io.ReadAll(c.Request().Body)
+	body, err := bodyOf(c)
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (s *Server) apiSteps(c echo.Context) error {
 	if err != nil {
 		return conflict(err, id)
 	}
-	return s.answerStored(c, id, told)
+	return s.answerStored(c, id, told, ignoredKeys(body, reflect.TypeFor[analysis.StepEvent]()))
 }
 
 func noDeploy(id string) error {

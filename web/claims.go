@@ -66,7 +66,7 @@ func (s *Server) addClaim(c echo.Context) error {
 		form.Problem = problem
 		return s.claimForm(c, http.StatusUnprocessableEntity, form)
 	}
-	claim := analysis.TypedClaim{Service: form.Service, Deploy: form.Deploy, About: analysis.Class(form.About), Caused: form.Says == "caused",
+	claim := analysis.TypedClaim{Service: form.Service, Deploy: form.Deploy, About: analysis.Class(form.About), Caused: form.Says != "literal",
 		Basis: analysis.Class(form.Basis), Text: form.Text, By: form.By}
 	if form.Of == "span" {
 		claim.Deploy = ""
@@ -120,10 +120,17 @@ type claimJSON struct {
 	RegisteredAt analysis.Time  `json:"registered_at"`
 }
 
+// newClaimJSON is a claim as the API takes it: what is made here (id, registered_at)
+// may stand in it, since it stands in what the API tells, and changes nothing.
+type newClaimJSON struct {
+	claimJSON
+	Caused *bool `json:"caused"` // null is true, as the form has it
+}
+
 // apiAddClaim stores a claim. The service may be left out where a deploy is named.
 func (s *Server) apiAddClaim(c echo.Context) error {
-	var told claimJSON
-	if err := decodeBody(c, &told, "a claim"); err != nil {
+	var told newClaimJSON
+	if err := decodeStrictly(c, &told, "a claim"); err != nil {
 		return err
 	}
 	text := func(s *string) string {
@@ -132,13 +139,13 @@ func (s *Server) apiAddClaim(c echo.Context) error {
 		}
 		return *s
 	}
-	claim := analysis.TypedClaim{Service: told.Service, Deploy: text(told.Deploy), About: cmp.Or(told.About, analysis.ClassUser), Caused: told.Caused,
+	claim := analysis.TypedClaim{Service: told.Service, Deploy: text(told.Deploy), About: cmp.Or(told.About, analysis.ClassUser), Caused: told.Caused == nil || *told.Caused,
 		Basis: analysis.Class(text(told.Basis)), Text: told.Text, From: told.From.Time, To: told.To.Time, By: text(told.By)}
 	ctx := c.Request().Context()
 	if claim.Service == "" && claim.Deploy != "" {
 		deploy, err := s.cfg.Store.Deploy(ctx, claim.Deploy)
 		if err != nil {
-			return err
+			return ofDeploy(err, claim.Deploy)
 		}
 		claim.Service = deploy.Service
 	}
@@ -150,7 +157,7 @@ func (s *Server) apiAddClaim(c echo.Context) error {
 	}
 	id, stored, err := s.cfg.Store.AddClaim(ctx, claim)
 	if err != nil {
-		return conflict(err, claim.Deploy)
+		return conflict(ofDeploy(err, claim.Deploy), claim.Deploy)
 	}
 	status := http.StatusOK
 	if stored {

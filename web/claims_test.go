@@ -100,6 +100,8 @@ func TestClaimsByTheAPI(t *testing.T) {
 		{`{"service":"other","from":"2026-10-14T05:00:00Z","to":"2026-10-14T07:00:00Z"}`, 404, "known are: orders."},
 		{`{"deploy":"d1","about":"everybody"}`, 400, "everybody"},
 		{`[]`, 400, "not a claim"},
+		{`{"deploy":"d1","says":"literal","claim":"x"}`, 400, `A claim has no key \"claim\", \"says\"; allowed: id, service, deploy, about, basis, text, from, to, by, registered_at, caused.`},
+		{`{"id":"x","deploy":"d1","text":"by default"}`, 201, `"stored":true`},
 	} {
 		got, body := s.request(t, "POST", "/api/v1/claims", test.body, nil)
 		if got.StatusCode != test.status || !strings.Contains(body, test.has) {
@@ -107,7 +109,8 @@ func TestClaimsByTheAPI(t *testing.T) {
 		}
 	}
 	all, _ := s.requestBody(t, "/api/v1/claims?service=orders")
-	if !strings.Contains(all, `"deploy":"d1","about":"user","caused":true,"basis":null,"text":"nobody noticed","from":null,"to":null,"by":"ada"`) || !strings.Contains(all, `"claims":null`) {
+	if !strings.Contains(all, `"deploy":"d1","about":"user","caused":true,"basis":null,"text":"nobody noticed","from":null,"to":null,"by":"ada"`) || !strings.Contains(all, `"claims":null`) ||
+		!strings.Contains(all, `"caused":true,"basis":null,"text":"by default"`) {
 		t.Error(all)
 	}
 }
@@ -147,6 +150,11 @@ func TestComparison(t *testing.T) {
 	s.start(t, "d2", began.Add(2*time.Hour))
 	s.step(t, "d1", analysis.StepRestartBegan, began.Add(time.Minute))
 	s.step(t, "d2", analysis.StepRestartBegan, began.Add(2*time.Hour+3*time.Minute))
+	for page, links := range map[string]int{"/deploys/d1": 0, "/deploys/d2": 1, "/": 1} {
+		if body, _ := s.requestBody(t, page); strings.Count(body, `href="/compare?b=d2"`) != links || strings.Contains(body, `href="/compare?b=d1"`) {
+			t.Errorf("%s: a comparison is offered where there is none before, or not where there is one", page)
+		}
+	}
 	for _, test := range []struct {
 		path   string
 		status int
@@ -155,7 +163,8 @@ func TestComparison(t *testing.T) {
 		{"/compare?a=d1&b=d2", 200, "aligned at the first stop of each"},
 		{"/compare?b=d2", 200, `href="/deploys/d1"`},
 		{"/compare?a=d1&b=d1", 200, "Both sides are the same deploy"},
-		{"/compare?b=d1", 404, "none of its service before it"},
+		{"/compare?b=d1", 404, "is the first of its service"},
+		{"/compare?b=d9", 404, "There is no deploy &#34;d9&#34;"},
 		{"/compare?a=d1&b=" + url.QueryEscape("<script>alert(1)"), 404, "is not known"},
 		{"/compare", 400, "must name the deploys"},
 	} {

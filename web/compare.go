@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -17,11 +18,13 @@ func (s *Server) compare(c echo.Context) error {
 		return badRequest("The address must name the deploys: /compare?a=ID&b=ID. Without a, b is compared with the deploy before it.")
 	}
 	first, second, err := s.cfg.Store.ObservationsOfTwo(c.Request().Context(), a, b)
-	if errors.Is(err, store.ErrNotFound) {
-		if a == "" {
-			return notFound("There is no such deploy, or none of its service before it.")
-		}
-		return notFound("One of the two deploys is not known.")
+	switch {
+	case errors.Is(err, store.ErrFirst):
+		return &failure{http.StatusNotFound, "Nothing to compare with", fmt.Sprintf("Deploy %q is the first of its service that is known here: there is none before it. To compare it with another one, name both: /compare?a=ID&b=ID.", b)}
+	case errors.Is(err, store.ErrNotFound) && a == "":
+		return notFound(fmt.Sprintf("There is no deploy %q.", b))
+	case errors.Is(err, store.ErrNotFound):
+		return notFound(fmt.Sprintf("Of the deploys %q and %q, one is not known.", a, b))
 	}
 	if err != nil {
 		return err

@@ -21,16 +21,22 @@ func (s *Server) deploy(c echo.Context) error {
 		return err
 	}
 	id := param(c, "id")
-	observations, err := s.window(c.Request().Context(), id, part)
+	observations, before, err := s.cfg.Store.ObservationsAndBefore(c.Request().Context(), id)
 	if errors.Is(err, store.ErrNotFound) { // perhaps it was noticed first and announced later
 		if into, err := s.cfg.Store.MergedInto(c.Request().Context(), id); err == nil {
 			return c.Redirect(http.StatusMovedPermanently, "/deploys/"+url.PathEscape(into))
 		}
 	}
 	if err != nil {
+		return ofDeploy(err, id)
+	}
+	if observations, err = within(observations, part); err != nil {
 		return err
 	}
 	page := s.deployPage(observations)
+	if before == "" {
+		page.Previous = ""
+	}
 	return s.render(c, http.StatusOK, views.Deploy(page))
 }
 
@@ -53,7 +59,7 @@ func (s *Server) deployStream(c echo.Context) error {
 	}
 	deploy, err := s.cfg.Store.Deploy(c.Request().Context(), id)
 	if err != nil {
-		return err
+		return ofDeploy(err, id)
 	}
 	key := fmt.Sprintf("deploy %q %d %d", id, part.From.UnixMicro(), part.To.UnixMicro())
 	return s.stream(c, source{key, deploy.Service, s.pace.judge, s.cfg.Store.Subscribe, func(ctx context.Context) (message, error) {

@@ -56,7 +56,7 @@ func summaryView(d *store.DeploySummary) views.DeploySummary {
 	return views.DeploySummary{
 		Deploy: d.Deploy, From: d.From, To: d.To, State: d.State, Revision: d.Revision, Verdict: d.Verdict,
 		UserRequests: d.UserRequests, UserFailures: d.UserFailures,
-		ProbeRequests: d.ProbeRequests, ProbeFailures: d.ProbeFailures, Findings: d.Findings,
+		ProbeRequests: d.ProbeRequests, ProbeFailures: d.ProbeFailures, Findings: d.Findings, First: d.First,
 	}
 }
 

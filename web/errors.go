@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -26,6 +27,14 @@ func badRequest(detail string) error {
 }
 
 func notFound(detail string) error { return &failure{http.StatusNotFound, "Not found", detail} }
+
+// ofDeploy words that a deploy is not known with its id.
+func ofDeploy(err error, id string) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return notFound(fmt.Sprintf("There is no deploy %q here.", id))
+	}
+	return err
+}
 
 // Problem is a problem document (RFC 9457).
 type Problem struct {

@@ -18,6 +18,7 @@ type Store interface {
 	Deploys(ctx context.Context, service string, limit int) ([]store.DeploySummary, error)
 	DeploysIn(ctx context.Context, service string, from, to time.Time) ([]analysis.Deploy, error)
 	Observations(ctx context.Context, deployID string) (analysis.Observations, error)
+	ObservationsAndBefore(ctx context.Context, deployID string) (o analysis.Observations, before string, err error)
 	ObservationsBetween(ctx context.Context, service string, from, to time.Time, deployID string) (analysis.Observations, error)
 	ObservationsOfTwo(ctx context.Context, first, second string) (a, b analysis.Observations, err error)
 	DeployList(ctx context.Context, service string, limit int) (store.DeployList, error)

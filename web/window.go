@@ -40,8 +40,16 @@ func fromTo(c echo.Context) (from, to time.Time, err error) {
 // report is to be about. A part that reaches beyond the window is refused.
 func (s *Server) window(ctx context.Context, id string, part analysis.Part) (analysis.Observations, error) {
 	observations, err := s.cfg.Store.Observations(ctx, id)
-	if err != nil || part.IsZero() {
-		return observations, err
+	if err != nil {
+		return observations, ofDeploy(err, id)
+	}
+	return within(observations, part)
+}
+
+// within notes which part of a window the report is to be about.
+func within(observations analysis.Observations, part analysis.Part) (analysis.Observations, error) {
+	if part.IsZero() {
+		return observations, nil
 	}
 	if part.From.Before(observations.From) || part.To.After(observations.To) {
 		return observations, badRequest(fmt.Sprintf("The span must lie in the deploy's window, from %s to %s.",
