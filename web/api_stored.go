@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -62,8 +63,8 @@ func keptWarning(kept store.KeptEvent) string {
 		return fmt.Sprintf("deploy %s has already reported %s at %s; that stays, and %s at %s was not stored",
 			known.ID, cmp.Or(known.Result, "its end"), instant(known.ReportedAt), kept.Result, instant(kept.At.Time))
 	}
-	text := fmt.Sprintf("deploy %s has already started at %s", known.ID, instant(known.StartedAt))
-	var told string
+	holds := []string{fmt.Sprintf("deploy %s has already started at %s", known.ID, instant(known.StartedAt))}
+	told := []string{"the start at " + instant(kept.At.Time)}
 	for _, field := range []struct{ as, known, told string }{
 		{"kind ", string(known.Kind), string(kept.DeployKind)},
 		{"version ", known.VersionAfter, kept.VersionAfter}, {"version before ", known.VersionBefore, kept.VersionBefore},
@@ -71,11 +72,11 @@ func keptWarning(kept store.KeptEvent) string {
 		{"actor ", known.Actor, kept.Actor}, {"url ", known.URL, kept.URL},
 	} {
 		if field.told != "" && field.told != field.known {
-			text += ", as " + field.as + field.known
-			told += ", " + field.as + field.told
+			holds = append(holds, "as "+field.as+field.known)
+			told = append(told, field.as+field.told)
 		}
 	}
-	return text + "; that stays, and the start at " + instant(kept.At.Time) + told + " was not stored"
+	return strings.Join(holds, ", ") + "; that stays, and " + strings.Join(told, ", ") + " was not stored"
 }
 
 func instant(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
