@@ -319,6 +319,10 @@ type AppBatch struct {
 	Signals  []Signal
 	Journeys []JourneyStep
 	Counts   []RuleCount
+	// Again says that lines of the batch may be stored already: a second look at a time,
+	// or a copy of a file. Equal signals are then numbered from the first on; otherwise
+	// those of a batch that begins where another one ended are more of them.
+	Again bool
 }
 
 // ErrMoved is why a batch is not stored that began elsewhere than where the log had

@@ -345,7 +345,7 @@ CREATE TABLE signal (
     key          TEXT NOT NULL,
     outcome      TEXT NOT NULL,
     data         BLOB NOT NULL, -- the other values, packed (store/signals.go)
-    nth          INTEGER NOT NULL, -- of lines in one read that agree in everything else
+    nth          INTEGER NOT NULL, -- of lines that agree in everything else
     PRIMARY KEY (collector_id, at, target, rule, event, name, key, outcome, data, nth)
 ) STRICT, WITHOUT ROWID;
 -- Scheduled jobs are looked at further around a window than anything else.

@@ -12,8 +12,9 @@ import (
 
 // AddAppBatch stores what one read of an application log brought, the position
 // after it, and the run, all or nothing. A batch that ends where the log had been
-// read to already adds no counts: it is the same one again. One that began elsewhere
-// than where the log had been read to is [analysis.ErrMoved].
+// read to already adds no counts: it is the same one again. One that goes on from
+// there and has lines equal to stored ones has more of them, unless it says Again. One
+// that began elsewhere is [analysis.ErrMoved].
 func (db *DB) AddAppBatch(ctx context.Context, service string, b analysis.AppBatch) error {
 	err := db.write(ctx, service, func(t *tx) error { return t.addAppBatch(b) })
 	if err != nil {
@@ -34,10 +35,11 @@ func (t *tx) addAppBatch(b analysis.AppBatch) error {
 	if err := t.addHandled(id, b.Source, b.Handled); err != nil {
 		return err
 	}
-	if err := t.addSignals(id, b.Source, b.Signals); err != nil {
+	more := moved && len(b.Before) > 0 && b.Position != nil && !b.Again
+	if err := t.addSignals(id, b.Source, b.Signals, more); err != nil {
 		return err
 	}
-	if err := t.addJourneys(id, b.Source, b.Journeys); err != nil {
+	if err := t.addJourneys(id, b.Source, b.Journeys, more); err != nil {
 		return err
 	}
 	fresh, err := t.addSteps(b.Steps)

@@ -17,14 +17,19 @@ import (
 const jobEvents = `'` + string(analysis.EventJobBegan) + `', '` + string(analysis.EventJobEnded) + `', '` + string(analysis.EventJobSkipped) + `'`
 
 // addSignals stores events that log rules found. One is known by everything in it;
-// lines of one read that agree in all of it are numbered, so that none is lost, and
-// the same lines read again change nothing.
-func (t *tx) addSignals(collector int64, source string, signals []analysis.Signal) error {
+// lines that agree in all of it are numbered, so that none is lost: within the read,
+// so that the same lines read again change nothing, or with more set on from what is
+// stored, since then the read is a new stretch of the log.
+func (t *tx) addSignals(collector int64, source string, signals []analysis.Signal, more bool) error {
 	type row struct {
 		at                                        int64
 		target, rule, event, name, key, out, data string
 	}
 	seen := map[row]int{}
+	stored, err := t.latest("signal", collector, more)
+	if err != nil {
+		return err
+	}
 	insert := t.insert("signal", "collector_id", "at", "target", "rule", "event", "name", "key", "outcome", "data", "nth")
 	var times, jobs hull
 	for i := range signals {
@@ -37,10 +42,18 @@ func (t *tx) addSignals(collector int64, source string, signals []analysis.Signa
 		}
 		data := packValues(s.Values)
 		of := row{s.At.UnixMicro(), s.Target, s.Rule, string(s.Event), s.Name, s.Key, string(s.Outcome), string(data)}
-		if err := insert.add(collector, of.at, of.target, of.rule, of.event, of.name, of.key, of.out, data, seen[of]); err != nil {
+		n, counted := seen[of]
+		if !counted && of.at <= stored {
+			const equal = `SELECT coalesce(max(nth) + 1, 0) FROM signal WHERE collector_id = ? AND at = ? AND target = ? AND rule = ?
+				AND event = ? AND name = ? AND key = ? AND outcome = ? AND data = ?`
+			if err := t.get(equal, []any{collector, of.at, of.target, of.rule, of.event, of.name, of.key, of.out, data}, &n); err != nil {
+				return err
+			}
+		}
+		if err := insert.add(collector, of.at, of.target, of.rule, of.event, of.name, of.key, of.out, data, n); err != nil {
 			return err
 		}
-		seen[of]++
+		seen[of] = n + 1
 		times.add(s.At)
 		if s.Event.OfJob() {
 			jobs.add(s.At)
@@ -70,7 +83,8 @@ func (db *DB) AddJourneys(ctx context.Context, service string, run analysis.Run,
 		if _, err := t.move(id, file, before, position); err != nil {
 			return err
 		}
-		if err := t.addJourneys(id, run.Source, steps); err != nil {
+		// A file of records is read from its start as often as somebody asks.
+		if err := t.addJourneys(id, run.Source, steps, false); err != nil {
 			return err
 		}
 		return t.addRun(id, run)
@@ -81,8 +95,22 @@ func (db *DB) AddJourneys(ctx context.Context, service string, run analysis.Run,
 	return nil
 }
 
-func (t *tx) addJourneys(collector int64, source string, steps []analysis.JourneyStep) error {
+// latest is the time of a source's last row that equal ones may be stored of, in
+// microseconds; with more unset none counts.
+func (t *tx) latest(table string, collector int64, more bool) (at int64, err error) {
+	if !more {
+		return math.MinInt64, nil
+	}
+	err = t.get(`SELECT coalesce(max(at), -9223372036854775808) FROM `+table+` WHERE collector_id = ?`, []any{collector}, &at)
+	return at, err
+}
+
+func (t *tx) addJourneys(collector int64, source string, steps []analysis.JourneyStep, more bool) error {
 	seen := map[analysis.JourneyStep]int{}
+	stored, err := t.latest("journey_step", collector, more)
+	if err != nil {
+		return err
+	}
 	insert := t.insert("journey_step", "collector_id", "at", "journey", "key", "step", "outcome", "target", "nth")
 	var times hull
 	for _, s := range steps {
@@ -93,10 +121,18 @@ func (t *tx) addJourneys(collector int64, source string, steps []analysis.Journe
 			return fmt.Errorf("step %s of journey %s %s: it has no time", s.Step, s.Journey, s.Key)
 		}
 		s.At = fromMicro(s.At.UnixMicro())
-		if err := insert.add(collector, s.At.UnixMicro(), s.Journey, s.Key, s.Step, string(s.Outcome), s.Target, seen[s]); err != nil {
+		n, counted := seen[s]
+		if !counted && s.At.UnixMicro() <= stored {
+			const equal = `SELECT coalesce(max(nth) + 1, 0) FROM journey_step WHERE collector_id = ? AND at = ? AND journey = ? AND key = ?
+				AND step = ? AND outcome = ? AND target = ?`
+			if err := t.get(equal, []any{collector, s.At.UnixMicro(), s.Journey, s.Key, s.Step, string(s.Outcome), s.Target}, &n); err != nil {
+				return err
+			}
+		}
+		if err := insert.add(collector, s.At.UnixMicro(), s.Journey, s.Key, s.Step, string(s.Outcome), s.Target, n); err != nil {
 			return err
 		}
-		seen[s]++
+		seen[s] = n + 1
 		times.add(s.At)
 	}
 	if err := insert.flush(); err != nil || insert.stored == 0 {

@@ -34,6 +34,7 @@ type file struct {
 	position position
 	known    bool     // a position was stored for the path
 	stored   []byte   // that position
+	again    bool     // what is read now may have been read of another file: a copy, or one that was cut back
 	handle   *os.File // what the path led to at the last look; it stays readable if renamed or removed
 }
 
@@ -53,6 +54,7 @@ func (r *Reader) load(ctx context.Context, paths []string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		r.files[path] = &file{position: p, known: len(stored) > 0, stored: stored}
+		r.remember(p)
 	}
 	return nil
 }
@@ -96,16 +98,52 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 		}
 	}
 	if !same || !f.known && f.handle == nil {
+		r.remember(f.position)
 		if f.position, err = r.start(opened, info); err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 		f.known = false
+		if f.again = false; f.position.Offset == 0 {
+			if f.again, err = r.readBefore(opened); err != nil {
+				return fmt.Errorf("read %s: %w", path, err)
+			}
+		}
 	}
 	if f.handle != nil {
 		_ = f.handle.Close()
 	}
 	f.handle, keep = opened, true
-	return r.drain(ctx, p, path, f, opened, whole && time.Since(info.ModTime()) > calm)
+	err = r.drain(ctx, p, path, f, opened, whole && time.Since(info.ModTime()) > calm)
+	f.again = f.again && err != nil // what comes after the end is new
+	return err
+}
+
+// remember keeps by what a file is known that was read.
+func (r *Reader) remember(p position) {
+	if p.HeadLen > 0 && len(r.heads) < mostHeads {
+		r.heads[p.Head] = p.HeadLen
+	}
+}
+
+// mostHeads bounds how many files are known by how they begin.
+const mostHeads = 10_000
+
+// readBefore says whether a file begins as one that was read.
+func (r *Reader) readBefore(f *os.File) (bool, error) {
+	known := map[int]string{}
+	for head, n := range r.heads {
+		if known[n] == "" {
+			sum, err := headOf(f, n)
+			if err != nil {
+				return false, err
+			}
+			known[n] = sum
+		}
+		if known[n] == head {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // leave reads to its end the file that a path led to before, if it can still be
@@ -272,7 +310,7 @@ func (r *Reader) add(ctx context.Context, p *pass, path string, f *file, opened 
 	}
 	next := at.clone()
 	encoded := next.encode()
-	batch := analysis.AppBatch{File: path, Position: encoded}
+	batch := analysis.AppBatch{File: path, Position: encoded, Again: f.again}
 	r.lines.Fill(b, &batch)
 	return p.add(ctx, f, batch, func() { f.position, f.known, f.stored = next, true, encoded })
 }

@@ -497,7 +497,8 @@ type sink struct {
 	counts    []analysis.RuleCount
 	runs      []analysis.Run
 	positions map[string][]byte
-	fail      int // so many batches are refused
+	again     []bool // of each batch
+	fail      int    // so many batches are refused
 }
 
 func (s *sink) AddAppBatch(_ context.Context, _ string, b analysis.AppBatch) error {
@@ -521,6 +522,7 @@ func (s *sink) AddAppBatch(_ context.Context, _ string, b analysis.AppBatch) err
 	s.signals = append(s.signals, b.Signals...)
 	s.counts = append(s.counts, b.Counts...)
 	s.runs = append(s.runs, b.Run)
+	s.again = append(s.again, b.Again)
 	s.positions[b.File] = b.Position
 	return nil
 }

@@ -49,7 +49,7 @@ func (r *Reader) lookAgain(ctx context.Context, whole bool) error {
 // lookAt compares [Look, to) of a span with what was read of it, second by second,
 // and returns how many lines were added.
 func (r *Reader) lookAt(ctx context.Context, s *span, to int64, run analysis.Run) (late int, err error) {
-	b := analysis.AppBatch{Run: run}
+	b := analysis.AppBatch{Run: run, Again: true}
 	var pending []entry // of one second, which the next reply may go on with
 	compare := func() {
 		if len(pending) > 0 {

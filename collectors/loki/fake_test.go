@@ -142,6 +142,7 @@ type memory struct {
 	matched   int
 	runs      []analysis.Run
 	batches   int
+	repeated  int // rows that came again in a batch that does not say so
 	// dies is which batch is not stored any more, as if the program were killed; 0: none.
 	dies int
 }
@@ -161,7 +162,10 @@ func (m *memory) AddAppBatch(_ context.Context, _ string, b analysis.AppBatch) e
 	}
 	m.positions[b.File] = b.Position
 	for _, h := range b.Handled {
-		m.handled[fmt.Sprintf("%s-%d@%s", h.Run, h.Seq, h.Target)]++
+		name := fmt.Sprintf("%s-%d@%s", h.Run, h.Seq, h.Target)
+		if m.handled[name]++; m.handled[name] > 1 && !b.Again {
+			m.repeated++
+		}
 	}
 	for _, c := range b.Counts {
 		if c.Rule == logrules.RuleAnswered {

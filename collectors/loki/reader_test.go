@@ -391,8 +391,8 @@ func TestLateLines(t *testing.T) {
 				synctest.Wait()
 				stop()
 				// Rows may be stored again, which changes nothing; counts may not.
-				if len(m.handled) != seq || m.lines != seq || m.matched != seq {
-					t.Errorf("%d lines, %d counted, %d matched, want %d", len(m.handled), m.lines, m.matched, seq)
+				if len(m.handled) != seq || m.lines != seq || m.matched != seq || m.repeated > 0 {
+					t.Errorf("%d lines, %d counted, %d matched, want %d; %d came twice unsaid", len(m.handled), m.lines, m.matched, seq, m.repeated)
 				}
 				if got := m.covered(); len(got) != 1 {
 					t.Errorf("covered %v, want no hole", got)

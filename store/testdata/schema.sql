@@ -324,7 +324,7 @@ CREATE TABLE signal (
     key          TEXT NOT NULL,
     outcome      TEXT NOT NULL,
     data         BLOB NOT NULL, -- the other values, packed (store/signals.go)
-    nth          INTEGER NOT NULL, -- of lines in one read that agree in everything else
+    nth          INTEGER NOT NULL, -- of lines that agree in everything else
     PRIMARY KEY (collector_id, at, target, rule, event, name, key, outcome, data, nth)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX signal_job ON signal (collector_id, at) WHERE event IN ('job.began', 'job.ended', 'job.skipped');
