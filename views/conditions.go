@@ -118,9 +118,9 @@ func conditionSentence(code string, v values) string {
 		return sentence + "."
 	case "unexplained-failures":
 		if n, ok := v.count("count"); ok {
-			return plural(n, "failure", "failures") + " among " + class() + " requests stay unexplained."
+			return plural(n, "failure", "failures") + " among " + class() + " requests " + isAre(n) + " not put down to the deploy."
 		}
-		return "Some failures among " + class() + " requests stay unexplained."
+		return "Some failures among " + class() + " requests are not put down to the deploy."
 	}
 	return unknownWords("condition", code, v)
 }
@@ -211,4 +211,11 @@ func itThem(n int) string {
 		return "it"
 	}
 	return "them"
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
 }

@@ -151,7 +151,7 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	page.Baseline, page.Controls = baselineTable(r), controlTable(r)
 	page.Provenance = provenance(r, zone)
 	page.Provisional = r.Window.State != analysis.WindowSealed
-	page.Revisions = revisionTable(obs.Revisions, zone)
+	page.Revisions = revisionTable(obs.Revisions, r.Claims, zone)
 	return page
 }
 
@@ -284,8 +284,12 @@ func facts(r *analysis.Report, zone *time.Location) []Fact {
 		window.To, window.Text, window.Note = nil, " – ", "("+note+")"
 	}
 	add(window)
-	if n := len(r.Provenance.Changes); n > 0 {
-		add(Fact{Label: "Late evidence changed", Text: list(r.Provenance.Changes[:min(n, maxChanges)]), Note: moreChanges(n)})
+	late, typed := changesOf(r.Provenance.Changes, r.Claims)
+	if n := len(late); n > 0 {
+		add(Fact{Label: "Late evidence changed", Text: list(late[:min(n, maxChanges)]), Note: moreChanges(n)})
+	}
+	if n := len(typed); n > 0 {
+		add(Fact{Label: "Claimed since the revision before", Text: list(typed[:min(n, maxChanges)]), Note: moreChanges(n)})
 	}
 	add(Fact{Label: "One target only", Text: singleTargetFact(r)})
 	if fact := reportedFact(r, zone); fact.Label != "" {
@@ -305,7 +309,55 @@ func moreChanges(n int) string {
 	return "and " + Count(n-maxChanges) + " more"
 }
 
-func revisionTable(revisions []analysis.RevisionNote, zone *time.Location) Table {
+// changesOf parts what a revision changed into what came of late evidence and the
+// claims that somebody typed, and puts those into the words of their claims. Typing a
+// claim is no evidence.
+func changesOf(changes []string, claims []analysis.Claim) (late, typed []string) {
+	for _, change := range changes {
+		id, rest, found := strings.Cut(strings.TrimPrefix(change, "claim "), ": new, ")
+		if !found || !strings.HasPrefix(change, "claim "+typedPrefix) {
+			late = append(late, claimNamed(change, claims))
+			continue
+		}
+		typed = append(typed, claimQuoted(id, claims)+", "+rest)
+	}
+	return late, typed
+}
+
+// typedPrefix begins the ids of claims that somebody typed.
+const typedPrefix = "typed-"
+
+// claimQuoted is a typed claim by its text.
+func claimQuoted(id string, claims []analysis.Claim) string {
+	i := slices.IndexFunc(claims, func(c analysis.Claim) bool { return c.ID == id })
+	if i < 0 || claims[i].Text == "" {
+		return "a typed claim"
+	}
+	return "“" + clip(strings.TrimSuffix(claims[i].Text, "."), 80) + "”"
+}
+
+// claimNamed names the typed claim that a change is about by its text.
+func claimNamed(change string, claims []analysis.Claim) string {
+	about, found := strings.CutPrefix(change, "claim ")
+	if end := strings.IndexAny(about, ":,"); found && end > 0 && strings.HasPrefix(about, typedPrefix) {
+		if quoted := claimQuoted(about[:end], claims); strings.HasPrefix(quoted, "“") {
+			return "claim " + quoted + about[end:]
+		}
+		return "a typed claim" + about[end:]
+	}
+	return change
+}
+
+// changeWords are all changes of a revision in words, as one list.
+func changeWords(changes []string, claims []analysis.Claim) []string {
+	late, typed := changesOf(changes, claims)
+	for _, claim := range typed {
+		late = append(late, "claimed: "+claim)
+	}
+	return late
+}
+
+func revisionTable(revisions []analysis.RevisionNote, claims []analysis.Claim, zone *time.Location) Table {
 	table := Table{Caption: "Revisions of this report, newest first", Columns: []Cell{right("revision"), left("judged at"), left("verdict"), left("what it changed")}}
 	if len(revisions) < 2 {
 		return table
@@ -314,7 +366,7 @@ func revisionTable(revisions []analysis.RevisionNote, zone *time.Location) Table
 		changed := Cell{Text: "the first", Class: "l z"}
 		if n.Number > 1 {
 			changed = Cell{Class: "l w"}
-			for _, change := range n.Changes {
+			for _, change := range changeWords(n.Changes, claims) {
 				changed.Spans = append(changed.Spans, SpanText{Text: change})
 			}
 			if len(n.Changes) == 0 {
@@ -579,7 +631,7 @@ func provenance(r *analysis.Report, zone *time.Location) []Fact {
 		generated := dateClock(r.Provenance.GeneratedAt.Time, zone)
 		facts = append(facts, Fact{Label: "Evidence read until", Stamp: &generated})
 	}
-	for _, change := range r.Provenance.Changes {
+	for _, change := range changeWords(r.Provenance.Changes, r.Claims) {
 		facts = append(facts, Fact{Label: "Changed", Text: change})
 	}
 	return facts

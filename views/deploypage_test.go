@@ -45,6 +45,9 @@ func TestDeployPageOfTheFirstReport(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", label, got, want)
 		}
 	}
+	if note := page.Phases.Note; !strings.Contains(note, "known to their second only") {
+		t.Errorf("the phases' note: %q", note)
+	}
 	if page.StreamURL != "" {
 		t.Errorf("a sealed page streams from %s", page.StreamURL)
 	}
@@ -87,6 +90,9 @@ func TestClassesAreNotSummedAndNotMeasuredIsNotZero(t *testing.T) {
 		r.Phases[i].Traffic[analysis.ClassUser] = nil
 	}
 	page := NewDeployPage(obs, r, seoul)
+	if strings.Contains(page.Phases.Note, "known to their second") {
+		t.Errorf("users that were not measured: %q", page.Phases.Note)
+	}
 	if got := strings.Join(texts(*page.Phases.Foot)[3:7], " "); got != "– – – –" {
 		t.Errorf("users that were not measured read %q", got)
 	}

@@ -62,7 +62,18 @@ func phaseTable(r *analysis.Report, zone *time.Location) Table {
 		table.Foot = &foot
 	}
 	table.Empty = "No phase is known yet."
+	if users := r.Totals[analysis.ClassUser]; len(r.Phases) > 1 && users != nil && users.Requests > users.Failures {
+		table.Note = joined(table.Note, "User requests that succeeded are known to their second only, so for them the edge between two phases is one second wide.")
+	}
 	return table
+}
+
+// joined are two notes one after the other.
+func joined(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + ". " + b
 }
 
 func targetNames(r *analysis.Report) []string {

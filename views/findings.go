@@ -24,7 +24,7 @@ func findingWords(f *analysis.Finding, v values) (sentence, remedy string) {
 	case "fail-open":
 		return failOpen(v)
 	case "single-target":
-		return singleTarget(target, v)
+		return singleTarget(f, others{out: v.list("others")})
 	case "blind-spot":
 		return blindSpot(v)
 	case "query-failed":
@@ -168,21 +168,76 @@ func failOpen(v values) (sentence, remedy string) {
 	return sentence + ".", "Find out why no target passes its health check. Until then the load balancer's states say nothing about who can serve."
 }
 
-func singleTarget(target string, v values) (sentence, remedy string) {
-	sentence = "Only one target"
-	if target != "A target" {
-		sentence = "Only " + target
+// others are the targets beside the one that a finding is about: those that stood
+// still while the load balancer went on sending to them, those that stood still and of
+// which nothing is known about that, and those that it sent nothing to.
+type others struct{ down, still, out []string }
+
+// othersOf tells the others of a finding apart by what became of them in its span.
+func othersOf(r *analysis.Report, f *analysis.Finding) others {
+	var o others
+	for _, name := range values(f.Values).list("others") {
+		switch ejected := stoppedWithin(r, name, f); ejected {
+		case "no":
+			o.down = append(o.down, name)
+		case "unknown":
+			o.still = append(o.still, name)
+		default:
+			o.out = append(o.out, name)
+		}
 	}
-	sentence += " was in rotation"
+	return o
+}
+
+// stoppedWithin says of a target that was stopped within a finding's span whether it
+// was out of rotation by then: yes, no or unknown; empty where it was not stopped.
+func stoppedWithin(r *analysis.Report, name string, f *analysis.Finding) string {
+	for i := range r.Targets {
+		target := &r.Targets[i]
+		stop := target.RestartAt
+		if stop.IsZero() {
+			stop = target.KilledAt
+		}
+		back := target.FirstServedAt
+		if target.Target == name && !stop.IsZero() && stop.Before(f.To.Time) && (back.IsZero() || back.After(f.From.Time)) {
+			return target.Ejected
+		}
+	}
+	return ""
+}
+
+// singleTarget says that one target alone served. It was alone in rotation only where
+// the load balancer took the others out: one that is dead and still sent requests is
+// in rotation, whatever became of them.
+func singleTarget(f *analysis.Finding, o others) (sentence, remedy string) {
+	v := values(f.Values)
+	sentence = "Only one target"
+	if name := value(f.Target); name != "" {
+		sentence = "Only " + name
+	}
+	did, and := " was in rotation", " and served at least "
+	switch {
+	case len(o.still) > 0:
+		did, and = " served", ": at least "
+	case len(o.down) > 0:
+		did = " could serve"
+	}
+	sentence += did
 	if n, ok := v.number("seconds"); ok {
 		sentence += " for " + Seconds(n)
 	}
 	if served := v.classes("requests"); served != "" {
-		sentence += " and served at least " + served
+		sentence += and + served
 	}
 	sentence += "."
-	if names := v.list("others"); len(names) > 0 {
-		sentence += " Out meanwhile: " + list(names) + "."
+	if len(o.down) > 0 {
+		sentence += " Down meanwhile: " + list(o.down) + "."
+	}
+	if len(o.still) > 0 {
+		sentence += " Stopped meanwhile: " + list(o.still) + "."
+	}
+	if len(o.out) > 0 {
+		sentence += " Out meanwhile: " + list(o.out) + "."
 	} else if n, ok := v.count("others"); ok && n > 0 {
 		sentence += " " + plural(n, "other was", "others were") + " out meanwhile."
 	}
@@ -203,7 +258,7 @@ func blindSpot(v values) (sentence, remedy string) {
 	}
 	sentence += "."
 	if detail := v.text("detail"); detail != "" {
-		sentence += " It said: " + detail
+		sentence += " It said: " + stopped(detail)
 	}
 	return sentence, "What happened in that time is not known. Look at the source on the collectors page."
 }
@@ -222,9 +277,19 @@ func queryFailed(v values) (sentence, remedy string) {
 	}
 	sentence += ". That is not the same as finding nothing."
 	if text := v.text("error"); text != "" {
-		sentence += " The last error: " + text
+		sentence += " The last error: " + stopped(text)
 	}
 	return sentence, queryRemedy(v.text("code"))
+}
+
+// stopped ends what others said with a full stop, so that it does not run into the
+// next sentence.
+func stopped(text string) string {
+	text = strings.TrimRight(text, " \n")
+	if text == "" || strings.ContainsRune(".!?…", []rune(text)[len([]rune(text))-1]) {
+		return text
+	}
+	return text + "."
 }
 
 func queryRemedy(code string) string {

@@ -33,6 +33,9 @@ func FillSentences(r *analysis.Report) {
 	for i := range r.Findings {
 		finding := &r.Findings[i]
 		sentence, remedy := findingWords(finding, values(finding.Values))
+		if finding.Code == "single-target" {
+			sentence, remedy = singleTarget(finding, othersOf(r, finding))
+		}
 		if finding.Sentence == "" {
 			finding.Sentence = sentence
 		}
@@ -158,8 +161,7 @@ func inconclusive(r *analysis.Report, users, probes *analysis.Total) string {
 	switch claim.Reason {
 	case "unexplained_failure":
 		if users != nil && users.Causes[analysis.CauseUnexplained] > 0 {
-			return of(users.Causes[analysis.CauseUnexplained], users, analysis.ClassUser) +
-				" failed and nothing measured explains it." + probesToo(r, probes)
+			return of(users.Causes[analysis.CauseUnexplained], users, analysis.ClassUser) + " failed and " + unexplained(r) + "." + probesToo(r, probes)
 		}
 	case "shared_failure":
 		if users != nil && users.Causes[analysis.CauseShared] > 0 {
@@ -181,6 +183,31 @@ func inconclusive(r *analysis.Report, users, probes *analysis.Total) string {
 		return sentence + lacking + "." + probesToo(r, probes)
 	}
 	return sentence + claimReason(r) + "." + probesToo(r, probes)
+}
+
+// maxNamed bounds the findings that a sentence names.
+const maxNamed = 4
+
+// unexplained says of failures without a cause that the deploy is not known to be it,
+// and which findings of weight may tell more.
+func unexplained(r *analysis.Report) string {
+	var codes []string
+	for _, finding := range r.Findings {
+		if code := spoken(finding.Code); finding.Severity == analysis.SeverityHigh && !slices.Contains(codes, code) {
+			codes = append(codes, code)
+		}
+	}
+	if len(codes) == 0 {
+		return "nothing measured explains it"
+	}
+	if more := len(codes) - maxNamed; more > 0 {
+		codes = append(codes[:maxNamed], Count(more)+" more")
+	}
+	to := event(r)
+	if r.Deploy.ID == "" && r.Deploy.StartedAt.IsZero() && r.Deploy.Kind != analysis.KindFault {
+		to = "a deploy"
+	}
+	return "none of it is put down to " + to + "; see the findings: " + list(codes)
 }
 
 func untested(r *analysis.Report, users, probes *analysis.Total) string {

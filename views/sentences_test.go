@@ -38,6 +38,12 @@ func TestVerdictSentences(t *testing.T) {
 			want: "4 of 25,212 user requests failed, none of them because of the deploy."},
 		"inconclusive, unexplained": {state: analysis.Inconclusive, reason: "unexplained_failure", users: user(1000, 5, map[analysis.Cause]int{analysis.CauseUnexplained: 2, analysis.CauseBackground: 3}),
 			want: "2 of 1,000 user requests failed and nothing measured explains it."},
+		"inconclusive, unexplained, with findings": {state: analysis.Inconclusive, reason: "unexplained_failure", users: user(1895, 127, map[analysis.Cause]int{analysis.CauseUnexplained: 127}),
+			findings: []analysis.Finding{{Code: "unbounded-wait", Severity: analysis.SeverityHigh}, {Code: "unbounded-wait", Severity: analysis.SeverityHigh}, {Code: "unrelated-collapse", Severity: analysis.SeverityHigh}, {Code: "probe-stall", Severity: analysis.SeverityMedium}},
+			want:     "127 of 1,895 user requests failed and none of it is put down to the deploy; see the findings: unbounded wait and unrelated collapse."},
+		"inconclusive, unexplained, with many findings": {state: analysis.Inconclusive, reason: "unexplained_failure", users: user(10, 1, map[analysis.Cause]int{analysis.CauseUnexplained: 1}),
+			findings: []analysis.Finding{{Code: "a", Severity: analysis.SeverityHigh}, {Code: "b", Severity: analysis.SeverityHigh}, {Code: "c", Severity: analysis.SeverityHigh}, {Code: "d", Severity: analysis.SeverityHigh}, {Code: "e", Severity: analysis.SeverityHigh}, {Code: "f", Severity: analysis.SeverityHigh}},
+			want:     "1 of 10 user requests failed and none of it is put down to the deploy; see the findings: a, b, c, d and 2 more."},
 		"inconclusive, blind": {state: analysis.Inconclusive, reason: "source_blind", required: []analysis.Required{{Source: "alb", Why: "blind"}}, users: user(1000, 0, nil), probes: user(10, 0, nil),
 			want: "None of 1,000 user requests failed as far as is known, but alb was blind for a part of it. None of 10 probe requests failed."},
 		"inconclusive, awaited": {state: analysis.Inconclusive, reason: "horizon_not_passed", required: []analysis.Required{{Source: "alb", Why: "horizon"}},
@@ -121,7 +127,9 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 		{"back-to-back-deploy", map[string]any{"previous": "811", "gap_s": 3, "not_serving": []string{"api-2"}}, "This deploy began before deploy 811 had all of its targets serving, 3 s after that one was reported done. Not yet serving: api-2."},
 		{"fail-open", map[string]any{"target_group": "api", "seconds": 40, "requests": 1200}, "Every target of target group api was unhealthy for 40 s, and the load balancer sent requests all the same (1,200)."},
 		{"single-target", map[string]any{"seconds": 149, "requests": map[string]any{"user": 2204}, "others": []any{"api-2"}}, "Only api-1 was in rotation for 149 s and served at least 2,204 user requests. Out meanwhile: api-2."},
-		{"query-failed", map[string]any{"source": "elbv2", "code": "throttled", "error": "Rate exceeded", "count": 4}, "4 queries to elbv2 failed (throttled). That is not the same as finding nothing. The last error: Rate exceeded"},
+		{"query-failed", map[string]any{"source": "elbv2", "code": "throttled", "error": "Rate exceeded", "count": 4}, "4 queries to elbv2 failed (throttled). That is not the same as finding nothing. The last error: Rate exceeded."},
+		{"query-failed", map[string]any{"source": "elbv2", "error": "What is that?"}, "A query to elbv2 failed. That is not the same as finding nothing. The last error: What is that?"},
+		{"blind-spot", map[string]any{"source": "alb", "seconds": 3, "reason": "query_failed", "detail": "no route to host "}, "alb saw nothing for 3 s (query failed). It said: no route to host."},
 		{"retry-masked", map[string]any{"source": "edge", "traffic": "user", "masked": 60, "failed_attempts": 61, "failed_on": []any{"api-1"}, "baseline": 0, "baseline_requests": 1000},
 			"A retry hid 61 failed attempts on api-1 from 60 user requests: another attempt was answered, so none of them is counted as lost; before the deploy there were none."},
 		{"retry-masked", map[string]any{"source": "edge", "traffic": "probe", "masked": 1, "failed_attempts": 1, "failed_on": []any{}, "baseline": 2, "baseline_requests": 1000},
@@ -150,6 +158,52 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 		FillSentences(&report)
 		if report.Findings[0].Sentence != test.want {
 			t.Errorf("%s, stored:\n got %q\nwant %q", test.code, report.Findings[0].Sentence, test.want)
+		}
+	}
+}
+
+// Failures without a cause are put down to nothing yet, whatever is judged.
+func TestUnexplainedNamesWhatIsJudged(t *testing.T) {
+	at := analysis.Time{Time: time.Unix(1_760_000_000, 0)}
+	for want, deploy := range map[string]analysis.DeployReport{
+		"none of it is put down to the outage; see the findings: unbounded wait": {ID: "1", Kind: analysis.KindFault, StartedAt: at},
+		"none of it is put down to the deploy; see the findings: unbounded wait": {ID: "1", Kind: analysis.KindRolling, StartedAt: at},
+		"none of it is put down to a deploy; see the findings: unbounded wait":   {},
+	} {
+		if got := unexplained(&analysis.Report{Deploy: deploy, Findings: []analysis.Finding{{Code: "unbounded-wait", Severity: analysis.SeverityHigh}}}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for n, want := range map[int]string{1: "1 failure among user requests is not put down to the deploy.", 6: "6 failures among user requests are not put down to the deploy."} {
+		if got := conditionSentence("unexplained-failures", values{"count": n, "traffic": "user"}); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A target is alone in rotation where the others were taken out, and else only alone.
+func TestSingleTargetSaysWhatBecameOfTheOthers(t *testing.T) {
+	at := func(seconds int) analysis.Time {
+		return analysis.Time{Time: time.Unix(1_760_000_000+int64(seconds), 0)}
+	}
+	one := "api-2"
+	for name, c := range map[string]struct {
+		other analysis.TargetReport
+		want  string
+	}{
+		"dead and in rotation": {analysis.TargetReport{KilledAt: at(1), FirstServedAt: at(27), Ejected: "no"}, "Only api-2 could serve for 26 s and served at least 40 user requests. Down meanwhile: api-1."},
+		"never back":           {analysis.TargetReport{KilledAt: at(1), Ejected: "no"}, "Only api-2 could serve for 26 s and served at least 40 user requests. Down meanwhile: api-1."},
+		"taken out first":      {analysis.TargetReport{RestartAt: at(5), FirstServedAt: at(27), Ejected: "yes"}, "Only api-2 was in rotation for 26 s and served at least 40 user requests. Out meanwhile: api-1."},
+		"nobody knows":         {analysis.TargetReport{RestartAt: at(5), FirstServedAt: at(27), Ejected: "unknown"}, "Only api-2 served for 26 s: at least 40 user requests. Stopped meanwhile: api-1."},
+		"stopped after it":     {analysis.TargetReport{RestartAt: at(40), Ejected: "no"}, "Only api-2 was in rotation for 26 s and served at least 40 user requests. Out meanwhile: api-1."},
+		"back before it":       {analysis.TargetReport{RestartAt: at(-9), FirstServedAt: at(-2), Ejected: "no"}, "Only api-2 was in rotation for 26 s and served at least 40 user requests. Out meanwhile: api-1."},
+	} {
+		c.other.Target = "api-1"
+		r := analysis.Report{Targets: []analysis.TargetReport{c.other, {Target: one}}, Findings: []analysis.Finding{{Code: "single-target", Target: &one, From: at(1), To: at(27),
+			Values: map[string]any{"seconds": 26, "requests": map[string]any{"user": 40}, "others": []string{"api-1"}}}}}
+		FillSentences(&r)
+		if got := r.Findings[0].Sentence; got != c.want {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
 		}
 	}
 }

@@ -50,7 +50,7 @@ var reasonWords = map[string]string{
 	"caused_by_deploy":           "failures caused by the deploy",
 	"caused_by_version":          "failures caused by the new version",
 	"failure_in_scope":           "a request in scope failed",
-	"unexplained_failure":        "failures that nothing measured explains",
+	"unexplained_failure":        "failures that are neither put down to the deploy nor cleared of it",
 	"shared_failure":             "failures that meet the steps of two deploys",
 	"surge":                      "refusals, aborts or 4xx rose and nothing declared explains it",
 	"source_blind":               "a source that it needs was blind",
