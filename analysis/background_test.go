@@ -89,3 +89,19 @@ func TestRecommendedWaitByHistory(t *testing.T) {
 		}
 	}
 }
+
+// Probes are counted by their own records in the days before as well: what access logs
+// have of them is the same requests again, whether the log counts users or not.
+func TestBackgroundOfProbesIsTheirOwn(t *testing.T) {
+	s := newScene(t)
+	s.obs.Service.LoadBalancers[0].AccessLogs = append(s.obs.Service.LoadBalancers[0].AccessLogs, AccessLog{Name: "edge", Kind: "nginx"})
+	s.prepare()
+	for source, n := range map[string]int{"store": 1000, "alb": 900, "edge": 800} {
+		s.obs.Background = append(s.obs.Background, BackgroundCount{Source: source, Class: ClassProbe, Count: n, Spans: 10, Of: 10})
+	}
+	s.obs.Background = append(s.obs.Background, BackgroundCount{Source: "alb", Class: ClassUser, Count: 70, Spans: 10, Of: 10}, BackgroundCount{Source: "edge", Class: ClassUser, Count: 60, Spans: 10, Of: 10})
+	b := newBench(s.obs)
+	if got := b.background().requests; got[ClassProbe] != 1000 || got[ClassUser] != 70 {
+		t.Errorf("requests %v, want 1,000 of probes and 70 of users", got)
+	}
+}

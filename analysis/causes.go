@@ -287,8 +287,8 @@ type background struct {
 func (b *bench) background() background {
 	days := background{map[string]BackgroundCount{}, map[Class]int{}}
 	for _, c := range b.obs.Background {
-		if b.byProber(c.Class) == b.counting[c.Source] { // another witness counts this class
-			continue
+		if counts := b.counting[c.Source]; b.byProber(c.Class) && b.isAccessLog(c.Source) || !b.byProber(c.Class) && !counts {
+			continue // another witness counts this class
 		}
 		if c.Outcome == "" {
 			days.requests[c.Class] += c.Count
@@ -301,6 +301,13 @@ func (b *bench) background() background {
 		}
 	}
 	return days
+}
+
+// isAccessLog reports whether a source is an access log, whether it counts users or not.
+func (b *bench) isAccessLog(source string) bool {
+	return slices.ContainsFunc(b.obs.Service.LoadBalancers, func(l LoadBalancer) bool {
+		return slices.ContainsFunc(l.AccessLogs, func(log AccessLog) bool { return log.Name == source })
+	})
 }
 
 // meetingChance is the chance that a time as long as the one after the deploy's start

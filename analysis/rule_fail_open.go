@@ -85,7 +85,9 @@ type groupSpan struct {
 
 // allOut finds the spans from the first to the last poll at which, by the latest state
 // of each, every target of a group was out of rotation. Targets may be polled at
-// moments of their own, so a state holds until the next, for at most three intervals.
+// moments of their own, so a state holds until the next, for at most three intervals;
+// one that was not polled for longer has left the group, and one whose first poll
+// comes only later has not joined it yet, unless that poll is as near.
 func (b *bench) allOut() []groupSpan {
 	type key struct{ source, group string }
 	series := map[key][]StateSample{}
@@ -105,9 +107,11 @@ func (b *bench) allOut() []groupSpan {
 	for _, k := range keys {
 		samples := series[k]
 		slices.SortStableFunc(samples, func(x, y StateSample) int { return x.At.Compare(y.At) })
-		targets := map[string]struct{}{}
+		first := map[string]time.Time{}
 		for _, s := range samples {
-			targets[s.Target] = struct{}{}
+			if _, ok := first[s.Target]; !ok {
+				first[s.Target] = s.At
+			}
 		}
 		last := map[string]StateSample{}
 		open := false
@@ -116,9 +120,15 @@ func (b *bench) allOut() []groupSpan {
 			if i+1 < len(samples) && samples[i+1].At.Equal(s.At) {
 				continue // the same poll
 			}
-			out := len(last) == len(targets)
-			for _, l := range last {
-				out = out && !l.State.InRotation() && s.At.Sub(l.At) <= reach
+			out := true
+			for target, at := range first {
+				l, polled := last[target]
+				switch {
+				case !polled:
+					out = out && at.Sub(s.At) > reach
+				case s.At.Sub(l.At) <= reach:
+					out = out && !l.State.InRotation()
+				}
 			}
 			switch {
 			case out && open:

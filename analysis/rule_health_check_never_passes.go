@@ -1,7 +1,8 @@
 package analysis
 
-// healthCheckNeverPasses fires when a target was ready, and its polled state did not
-// come into rotation in twice the time that the settings allow.
+// healthCheckNeverPasses fires when a target was ready, twice the time that the
+// settings allow for its return has passed, and no poll since it was ready has it in
+// rotation. One that came late has passed after all.
 func healthCheckNeverPasses(b *bench) ([]Finding, string) {
 	if len(b.obs.States) == 0 {
 		return nil, whyNoStates

@@ -296,9 +296,17 @@ func TestFailOpenBounds(t *testing.T) {
 		want string
 	}{
 		{"a state holds for three intervals", func(b *table) {
-			b.poll("api-1", StateUnhealthy, 50)
+			b.poll("api-1", StateHealthy, 50)
 			b.poll("api-2", StateUnhealthy, 50, 51, 52, 53, 54, 55)
+		}, "api 54–55;"},
+		{"one that joins only later", func(b *table) {
+			b.poll("api-1", StateUnhealthy, 50, 51, 52, 53)
+			b.poll("api-2", StateHealthy, 100, 101)
 		}, "api 50–53;"},
+		{"one that joins three intervals later", func(b *table) {
+			b.poll("api-1", StateUnhealthy, 50, 51, 52, 53)
+			b.poll("api-2", StateHealthy, 55, 56)
+		}, "api 50–51;"},
 		{"one poll has no length", func(b *table) {
 			b.poll("api-1", StateUnhealthy, 50)
 			b.poll("api-2", StateUnhealthy, 50)
@@ -317,7 +325,7 @@ func TestFailOpenBounds(t *testing.T) {
 		{"one that was not polled yet", func(b *table) {
 			b.poll("api-1", StateUnhealthy, 50, 51, 52)
 			b.poll("api-2", StateUnhealthy, 52)
-			b.poll("api-2", StateHealthy, 60)
+			b.poll("api-2", StateHealthy, 53)
 		}, ""},
 		{"from before the window", func(b *table) {
 			b.poll("api-1", StateUnhealthy, -2, -1, 0, 1)
