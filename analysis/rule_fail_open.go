@@ -107,10 +107,14 @@ func (b *bench) allOut() []groupSpan {
 	for _, k := range keys {
 		samples := series[k]
 		slices.SortStableFunc(samples, func(x, y StateSample) int { return x.At.Compare(y.At) })
-		first := map[string]time.Time{}
+		type joined struct {
+			target string
+			at     time.Time // of its first poll
+		}
+		var targets []joined
 		for _, s := range samples {
-			if _, ok := first[s.Target]; !ok {
-				first[s.Target] = s.At
+			if !slices.ContainsFunc(targets, func(t joined) bool { return t.target == s.Target }) {
+				targets = append(targets, joined{s.Target, s.At})
 			}
 		}
 		last := map[string]StateSample{}
@@ -120,16 +124,13 @@ func (b *bench) allOut() []groupSpan {
 			if i+1 < len(samples) && samples[i+1].At.Equal(s.At) {
 				continue // the same poll
 			}
-			out := true
-			for target, at := range first {
-				l, polled := last[target]
-				switch {
-				case !polled:
-					out = out && at.Sub(s.At) > reach
-				case s.At.Sub(l.At) <= reach:
-					out = out && !l.State.InRotation()
+			out := !slices.ContainsFunc(targets, func(t joined) bool {
+				l, polled := last[t.target]
+				if !polled {
+					return t.at.Sub(s.At) <= reach
 				}
-			}
+				return s.At.Sub(l.At) <= reach && l.State.InRotation()
+			})
 			switch {
 			case out && open:
 				spans[len(spans)-1].to = s.At
