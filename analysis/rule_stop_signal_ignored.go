@@ -11,18 +11,18 @@ import (
 //
 // That no such line came means something only where lines came at all, of a source
 // that was seen throughout, and where its rules are known to fit: one that tells of
-// shutdowns matched elsewhere, or another one of the same set matched in this source.
+// shutdowns matched elsewhere, or one of the same set matched in this source.
 func stopSignalIgnored(b *bench) ([]Finding, string) {
 	var found []Finding
-	why, judged := "", 0
+	why, judged := "", false
 	for i := range b.stoppings {
 		s := &b.stoppings[i]
 		over := s.over()
-		if s.asked.IsZero() || over.IsZero() || over.Before(s.asked) {
-			continue
+		if s.asked.IsZero() || over.Before(s.asked) {
+			continue // nobody asked it, it was gone already, or nobody knows when it was gone
 		}
 		if !earliest(s.began, s.ended, s.aborted).IsZero() {
-			judged++
+			judged = true
 			continue
 		}
 		logs := b.logsOf(s.target)
@@ -40,7 +40,6 @@ func stopSignalIgnored(b *bench) ([]Finding, string) {
 			why = silent
 			continue
 		}
-		judged++
 		found = append(found, Finding{
 			Severity: SeverityHigh, Target: new(s.target), From: Time{s.asked}, To: Time{over},
 			Values: map[string]any{
@@ -54,10 +53,10 @@ func stopSignalIgnored(b *bench) ([]Finding, string) {
 		return found, ""
 	case why != "":
 		return nil, why
-	case judged == 0:
-		return nil, whyNoStop
+	case judged:
+		return nil, ""
 	}
-	return nil, ""
+	return nil, whyNoStop
 }
 
 // shutdownRuleInUse says why the rules for shutdowns cannot be relied on in some
@@ -78,7 +77,7 @@ func (b *bench) shutdownRuleInUse(logs []string) string {
 				continue
 			}
 			tried = tried || c.Rule == rule.Name
-			if set := setOf(rule.Name); set != "" && c.Rule != rule.Name && setOf(c.Rule) == set && c.Matched > 0 {
+			if set := setOf(rule.Name); set != "" && setOf(c.Rule) == set && c.Matched > 0 {
 				return ""
 			}
 		}

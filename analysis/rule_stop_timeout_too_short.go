@@ -6,7 +6,7 @@ package analysis
 // its own limit, with work still going on.
 func stopTimeoutTooShort(b *bench) ([]Finding, string) {
 	var found []Finding
-	judged, blind := 0, false
+	judged, blind := false, false
 	for i := range b.stoppings {
 		s := &b.stoppings[i]
 		if s.began.IsZero() {
@@ -16,8 +16,9 @@ func stopTimeoutTooShort(b *bench) ([]Finding, string) {
 		if !s.aborted.IsZero() && (cut.IsZero() || s.aborted.Before(cut)) {
 			cut, by = s.aborted, "application"
 		}
-		if cut.IsZero() || cut.Before(s.began) || !s.ended.IsZero() && !s.ended.After(cut) {
-			judged++
+		// Where nothing cut it the time is zero, and so before it began.
+		if cut.Before(s.began) || !s.ended.IsZero() && !s.ended.After(cut) {
+			judged = true
 			continue
 		}
 		// The line that it had finished may be one that nobody saw.
@@ -25,7 +26,6 @@ func stopTimeoutTooShort(b *bench) ([]Finding, string) {
 			blind = true
 			continue
 		}
-		judged++
 		found = append(found, Finding{
 			Severity: SeverityHigh, Target: new(s.target), From: Time{s.began}, To: Time{cut},
 			Values: map[string]any{
@@ -40,12 +40,12 @@ func stopTimeoutTooShort(b *bench) ([]Finding, string) {
 		return found, ""
 	case blind:
 		return nil, whyAppLogBlind
-	case judged == 0 && len(b.stoppings) == 0:
+	case judged:
+		return nil, ""
+	case len(b.stoppings) == 0:
 		return nil, whyNoStop
-	case judged == 0:
-		return nil, b.shutdownUntold()
 	}
-	return nil, ""
+	return nil, b.shutdownUntold()
 }
 
 // stopEvidence points at the lines about a stop; at its time where only steps tell it.
