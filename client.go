@@ -105,7 +105,7 @@ func (c *client) send(request *http.Request) (*http.Response, error) {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("reach the server: %w", err)
+		return nil, fmt.Errorf("reach the server (--server or GAPLESS_URL says where it is): %w", err)
 	}
 	if response.StatusCode/100 == 2 {
 		return response, nil
@@ -115,7 +115,7 @@ func (c *client) send(request *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the server's answer: %w", err)
 	}
-	return nil, refusalOf(request.URL.String(), response, body)
+	return nil, refusalOf(request.URL.String(), response, body, c.token != "")
 }
 
 // refusal is an answer that is not a success.
@@ -127,16 +127,22 @@ type refusal struct {
 func (r *refusal) Error() string { return r.text }
 
 // refusalOf words an answer that is not a success, from its problem document
-// (RFC 9457) where it is one.
-func refusalOf(address string, response *http.Response, body []byte) *refusal {
+// (RFC 9457) where it is one. What to do about a token is known better here than there.
+func refusalOf(address string, response *http.Response, body []byte, withToken bool) *refusal {
 	var problem struct{ Title, Detail string }
 	_ = json.Unmarshal(body, &problem) // not one: only the status is left to say
 	detail := problem.Detail
 	if detail == "" {
 		detail = problem.Title
 	}
-	if response.StatusCode == http.StatusUnauthorized && detail == "" {
-		detail = "the server wants a token: set GAPLESS_TOKEN or --token-file"
+	switch {
+	case response.StatusCode != http.StatusUnauthorized:
+	case strings.HasPrefix(response.Header.Get("WWW-Authenticate"), "Basic"):
+		detail = "the server asks for a password, and this command sends only a token: give the server a token too"
+	case withToken:
+		detail = "the token that was sent, of --token-file or else GAPLESS_TOKEN, is not the server's"
+	default:
+		detail = "the server wants its token, and none was sent: set GAPLESS_TOKEN or --token-file"
 	}
 	if detail != "" {
 		detail = ": " + detail

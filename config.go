@@ -43,6 +43,9 @@ type config struct {
 	password  string          // for the pages; empty: none needed
 	publish   *publish.Config // who is told of deploys and verdicts; nil: nobody
 	services  []serviceConfig
+	// noSources: no file named any source, now or later, so that there is nothing to
+	// make a retrospective from.
+	noSources bool
 }
 
 // Defaults of the configuration, as CONTRACT's example shows them.
@@ -93,10 +96,16 @@ func parseConfig(path string, body []byte, env environment) (*config, error) {
 	}
 	tree, err := parser.ParseBytes(body, 0)
 	if err != nil {
+		if tab := tabProblem(path, body); tab != nil {
+			return nil, tab
+		}
 		return nil, yamlProblem(path, tree, err)
 	}
+	if isEmpty(tree) {
+		return nil, fmt.Errorf("%s: the file configures nothing; allowed: services and the keys around them (the README has an example)", path)
+	}
 	var file configFile
-	if err := yaml.NewDecoder(strings.NewReader(string(body)), yaml.Strict()).Decode(&file); err != nil && !isEmpty(tree) {
+	if err := yaml.NewDecoder(strings.NewReader(string(body)), yaml.Strict()).Decode(&file); err != nil {
 		return nil, yamlProblem(path, tree, err)
 	}
 	sum := sha256.Sum256(body)
@@ -159,7 +168,12 @@ func yamlProblem(path string, tree *ast.File, err error) error {
 	var mistyped *yaml.TypeError
 	switch {
 	case errors.As(err, &unknown):
-		return fmt.Errorf("%s: unknown key %q", where, at.Value)
+		parent := strings.TrimSuffix(strings.TrimSuffix(pathAt(tree, at.Position), at.Value), ".")
+		allowed := ""
+		if keys := allowedKeys(parent); len(keys) > 0 {
+			allowed = "; allowed: " + strings.Join(keys, ", ")
+		}
+		return fmt.Errorf("%s: unknown key %q%s", where, at.Value, allowed)
 	case errors.As(err, &mistyped) && mistyped.DstType != nil:
 		return fmt.Errorf("%s: %q cannot stand here; allowed: %s", where, at.Value, kindName(mistyped.DstType.Kind()))
 	}

@@ -29,17 +29,17 @@ func (c *checker) cloudWatch(path string, log *accessLogFile, kind string, s *se
 	name := cmp.Or(file.Name, log.Name+"-cloudwatch")
 	c.name(path+".name", name, "source", sources)
 	if !balancerDimension.MatchString(file.LoadBalancer) {
-		c.wrong(path+".load_balancer", "%q is not how CloudWatch names a load balancer; allowed: app/NAME/ID, the end of its ARN", file.LoadBalancer)
+		c.wrong(path+".load_balancer", "%q is not how CloudWatch names a load balancer; allowed: the end of its ARN, such as app/orders-public/50dc6c495c0c9188", file.LoadBalancer)
 	}
 	if file.TargetGroup != "" && !groupDimension.MatchString(file.TargetGroup) {
-		c.wrong(path+".target_group", "%q is not how CloudWatch names a target group; allowed: targetgroup/NAME/ID, the end of its ARN", file.TargetGroup)
+		c.wrong(path+".target_group", "%q is not how CloudWatch names a target group; allowed: the end of its ARN, such as targetgroup/orders-api/73e2d6bc24d8a067", file.TargetGroup)
 	}
 	// Counts of more requests than the log's rows would look like a log with holes.
 	switch {
 	case log.Match.Host != "":
 		c.wrong(path, "counts every host, but match.host leaves rows out; allowed: one of the two")
 	case log.Match.TargetGroup != "" && file.TargetGroup == "":
-		c.wrong(path+".target_group", "missing; allowed: targetgroup/NAME/ID, since match.target_group leaves the rows of others out")
+		c.wrong(path+".target_group", "missing; allowed: the end of its ARN, such as targetgroup/orders-api/73e2d6bc24d8a067, since match.target_group leaves the rows of others out")
 	case log.Match.TargetGroup == "" && file.TargetGroup != "":
 		c.wrong(path+".target_group", "%q counts one group, but the log's rows are of all; allowed: match.target_group on the entry, or no target_group here", file.TargetGroup)
 	}

@@ -160,8 +160,8 @@ func TestConfigurationMistakes(t *testing.T) {
 		old, new string
 		want     []string
 	}{
-		{"unknown key", 0, "retention: 90d", "retentoin: 90d", []string{"retentoin: unknown key"}},
-		{"unknown nested key", 0, "tail: 10m, ", "tial: 10m, ", []string{"services[0].window.tial: unknown key"}},
+		{"unknown key", 0, "retention: 90d", "retentoin: 90d", []string{"retentoin: unknown key", "allowed: listen, hosts, db, "}},
+		{"unknown nested key", 0, "tail: 10m, ", "tial: 10m, ", []string{"services[0].window.tial: unknown key", "allowed: baseline, tail, settle, max"}},
 		{"key twice", 0, "db: gapless.db", "listen: 127.0.0.1:1", []string{"listen"}},
 		{"not YAML", -1, "services:", "services: [", []string{"gapless.yml:"}},
 		{"duration without a unit", 0, "tail: 10m", "tail: 10", []string{"services[0].window.tail", `"10"`, "90d"}},
@@ -194,7 +194,7 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"publishing under a label of its own", 0, "db: gapless.db", `publish: {loki: {url: "http://loki", labels: {kind: x}}}`, []string{"publish.loki.labels.kind", `"kind"`, "service, kind, late"}},
 		{"publishing under no label", 0, "db: gapless.db", `publish: {loki: {url: "http://loki", labels: {1x: x}}}`, []string{"publish.loki.labels", `"1x"`, "letters"}},
 		{"publishing under an empty label", 0, "db: gapless.db", `publish: {loki: {url: "http://loki", labels: {env: ""}}}`, []string{"publish.loki.labels.env", "empty"}},
-		{"publishing elsewhere", 0, "db: gapless.db", `publish: {slack: {}}`, []string{"publish.slack", "unknown key"}},
+		{"publishing elsewhere", 0, "db: gapless.db", `publish: {slack: {}}`, []string{"publish.slack", "unknown key", "allowed: loki"}},
 		{"a key of Loki's", 0, "target: api-1, zone", "target: api-1, query: '{app=\"a\"}', zone", []string{"app_logs[0].query", "loki"}},
 		{"the limit of Loki's", 0, "target: api-1, zone", "target: api-1, limit: 7, zone", []string{"app_logs[0].limit", "7", "loki"}},
 		{"unknown kind", 0, "{name: folder, kind: alb", "{name: folder, kind: apache", []string{`"apache"`, "not one of the values allowed: alb"}},
@@ -231,7 +231,7 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"own rule without a group", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, event: work.began}]", []string{"log_rules[0].match", `"b"`, "(?P<key>"}},
 		{"own rule that matches everything", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: '.*', step: app.ready}]", []string{"log_rules[0].match", `".*"`, "every line"}},
 		{"own rule's target", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, step: app.ready, target: api-9}]", []string{"log_rules[0].target", `"api-9"`, "api-1"}},
-		{"own rule's unknown key", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, stage: app.ready}]", []string{"log_rules[0]", `"stage"`}},
+		{"own rule's unknown key", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, stage: app.ready}]", []string{"log_rules[0]", `"stage"`, "allowed: name, match, event, step"}},
 		{"time format", 0, "target: api-1, zone", "target: api-1, time_format: '%Y-%q', zone", []string{"app_logs[0].time_format", `"%q"`, "%Y %m"}},
 		{"time match alone", 0, "target: api-1, zone", "target: api-1, time_match: 'x', zone", []string{"app_logs[0].time_match", "time_format"}},
 		{"target and pattern", 0, "target: api-1, zone", "target: api-1, target_match: '(?P<target>x)', zone", []string{"app_logs[0]", "target_match", "one of them"}},
@@ -328,9 +328,20 @@ func TestConfigurationDefaults(t *testing.T) {
 }
 
 func TestEmptyConfiguration(t *testing.T) {
-	cfg, err := parseConfig("/etc/gapless.yml", []byte("# nothing yet\n"), noEnvironment)
-	if err != nil || len(cfg.services) != 0 {
-		t.Errorf("%+v, %v", cfg, err)
+	for _, body := range []string{"", "\n", "# nothing yet\n", "---\n"} {
+		cfg, err := parseConfig("/etc/gapless.yml", []byte(body), noEnvironment)
+		if err == nil || !strings.Contains(err.Error(), "/etc/gapless.yml: the file configures nothing") {
+			t.Errorf("%q: %+v, %v", body, cfg, err)
+		}
+	}
+}
+
+func TestTabsAreNamed(t *testing.T) {
+	for _, body := range []string{"services:\n  - name: a\n\twindow: {}\n", "services:\n\t- name: a\n"} {
+		_, err := parseConfig("gapless.yml", []byte(body), noEnvironment)
+		if err == nil || !strings.Contains(err.Error(), ": the line is indented with a tab") {
+			t.Errorf("%q: %v", body, err)
+		}
 	}
 }
 

@@ -89,7 +89,7 @@ func (c *gateCommand) wait(ctx context.Context, server *client, patience time.Du
 				said = state
 			}
 		case errors.As(err, &refused) && refused.status/100 == 4 && refused.status != http.StatusTooManyRequests && refused.status != http.StatusRequestTimeout:
-			return nil, err // asking again would bring the same
+			return nil, fmt.Errorf("no verdict on deploy %s: %w", c.Deploy, err) // asking again would bring the same
 		case c.Wait == 0 || time.Since(answered) > patience:
 			return nil, fmt.Errorf("no verdict on deploy %s: %w", c.Deploy, err)
 		}

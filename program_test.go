@@ -115,8 +115,27 @@ services:
 		t.Fatalf("finish: exit %d, %s", status, stderr)
 	}
 	status, _, stderr = runProgram(t, map[string]string{"GAPLESS_URL": server.url}, "deploy", "finish", "--service", "orders-api", "--deploy", "d-1")
-	if status != exitFailed || !strings.Contains(stderr, "401") || !strings.Contains(stderr, "token") {
+	if status != exitFailed || !strings.Contains(stderr, "401") || !strings.Contains(stderr, "none was sent: set GAPLESS_TOKEN or --token-file") {
 		t.Errorf("without the token: exit %d, %s", status, stderr)
+	}
+	status, _, stderr = runProgram(t, map[string]string{"GAPLESS_URL": server.url, "GAPLESS_TOKEN": "guess"}, "deploy", "finish", "--service", "orders-api", "--deploy", "d-1")
+	if status != exitFailed || !strings.Contains(stderr, "the token that was sent") {
+		t.Errorf("with a wrong token: exit %d, %s", status, stderr)
+	}
+	for want, args := range map[string][]string{
+		"warning: deploy d-1 has already started at ":                                               {"start", "--version-after", "3"},
+		"as version 2; that stays, and the start at ":                                               {"start", "--version-after", "3"},
+		"warning: deploy d-1 has already reported succeeded at ":                                    {"finish", "--result", "failed"},
+		"warning: restart.began at 2026-01-14T06:27:05Z lies outside of the deploy's window, from ": {"step", "--kind", "restart.began", "--at", "2026-01-14T06:27:05Z"},
+	} {
+		status, _, stderr = runProgram(t, env, append([]string{"deploy", args[0], "--service", "orders-api", "--deploy", "d-1"}, args[1:]...)...)
+		if status != exitOK || !strings.Contains(stderr, want) {
+			t.Errorf("%v: exit %d, %s", args, status, stderr)
+		}
+	}
+	status, _, stderr = runProgram(t, env, "gate", "--deploy", "nobody-1", "--wait", "1m")
+	if status != exitFailed || !strings.Contains(stderr, "no verdict on deploy nobody-1") || !strings.Contains(stderr, `There is no deploy "nobody-1" here.`) {
+		t.Errorf("gate of an unknown deploy: exit %d, %s", status, stderr)
 	}
 	status, _, stderr = runProgram(t, env, "deploy", "start", "--service", "nobody", "--deploy", "d-2")
 	if status != exitFailed || !strings.Contains(stderr, "nobody") || !strings.Contains(stderr, "orders-api") {

@@ -36,6 +36,7 @@ func (c *serveCommand) run(ctx context.Context, p *program) (int, error) {
 			return exitFailed, err
 		}
 	}
+	cfg.noSources = c.Config == ""
 	cfg.listen = cmp.Or(c.Listen, cfg.listen)
 	cfg.db = cmp.Or(c.DB, cfg.db)
 	log := slog.New(slog.NewTextHandler(p.stderr, nil))
@@ -132,12 +133,16 @@ func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger
 		}
 		c.watches = append(c.watches, w)
 	}
-	var err error
-	c.web, err = web.New(web.Config{
+	settings := web.Config{
 		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password, Hosts: cfg.hosts,
 		Collect: c.collect, Log: log, Judge: c.judge, Now: db.Now, Ended: c.roster.ended,
 		Bundle: bundler{db: db, judge: c.roster.judge}.write,
-	})
+	}
+	if cfg.noSources {
+		settings.Collect = nil
+	}
+	var err error
+	c.web, err = web.New(settings)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the pages: %w", err)
 	}

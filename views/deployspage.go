@@ -27,6 +27,16 @@ type DeploysPage struct {
 	Deploys   []DeployRow
 	More      string
 	StreamURL string
+	// Retrospectives says whether the server can read what is over.
+	Retrospectives bool
+}
+
+// OrRead is the other way to a first deploy, where there is one.
+func (p DeploysPage) OrRead() string {
+	if p.Retrospectives {
+		return ", or read one that is over"
+	}
+	return ""
 }
 
 // ServiceLink filters the list by a service.

@@ -31,7 +31,10 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		challenge, detail := `Basic realm="gapless", charset="UTF-8"`, "This server asks for its password."
 		if api && s.cfg.Token != "" {
-			challenge, detail = `Bearer realm="gapless"`, "This call needs the server's token: Authorization: Bearer …"
+			challenge, detail = `Bearer realm="gapless"`, "This call needs the server's token, and none was sent: Authorization: Bearer …"
+			if r.Header.Get("Authorization") != "" {
+				detail = "This call needs the server's token: Authorization: Bearer … What was sent is another."
+			}
 		}
 		c.Response().Header().Set("WWW-Authenticate", challenge)
 		return &failure{http.StatusUnauthorized, "Not authorized", detail}

@@ -41,7 +41,9 @@ func (s *Server) deploysPage(ctx context.Context, service string) (views.Deploys
 	if err != nil {
 		return views.DeploysPage{}, err
 	}
-	return views.NewDeploysPage(summaryViews(list.Deploys), list.Services, service, listed, s.cfg.Zone), nil
+	page := views.NewDeploysPage(summaryViews(list.Deploys), list.Services, service, listed, s.cfg.Zone)
+	page.Retrospectives = s.cfg.Collect != nil
+	return page, nil
 }
 
 func summaryViews(summaries []store.DeploySummary) []views.DeploySummary {

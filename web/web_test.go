@@ -411,6 +411,19 @@ func TestRetrospectiveEndsInTheDeployPage(t *testing.T) {
 	}
 }
 
+func TestRetrospectivesAreOfferedWhereThereAreSources(t *testing.T) {
+	collect := func(context.Context, string, time.Time, time.Time, func(string, int, int)) error { return nil }
+	for _, test := range []struct {
+		cfg   Config
+		links int
+	}{{Config{Collect: collect}, 2}, {Config{}, 0}} { // the head's and the empty list's
+		page, _ := newServer(t, test.cfg).requestBody(t, "/")
+		if n := strings.Count(page, `href="/retrospectives/new"`); n != test.links || strings.Contains(page, "read one that is over") != (test.links > 0) {
+			t.Errorf("%d links to a retrospective, want %d", n, test.links)
+		}
+	}
+}
+
 func TestRetrospectiveThatFails(t *testing.T) {
 	s := newServer(t, Config{Collect: func(context.Context, string, time.Time, time.Time, func(string, int, int)) error {
 		return errors.New("list objects under <b>s3</b>: forbidden")
