@@ -38,8 +38,8 @@ func allowedKeys(path string) []string {
 		return nil
 	}
 	var keys []string
-	for i := range shape.NumField() {
-		keys = append(keys, keyOf(shape.Field(i)))
+	for field := range shape.Fields() {
+		keys = append(keys, keyOf(field))
 	}
 	return keys
 }
