@@ -21,6 +21,7 @@ import (
 	"gapless/analysis"
 	"gapless/collectors/applog"
 	"gapless/collectors/applog/logrules"
+	"gapless/views"
 )
 
 // rulesCommand is about the rules for application logs.
@@ -168,7 +169,7 @@ func (t *rulesTest) line(file string, number int, e *logrules.Explained) {
 		if e.Continues {
 			fmt.Fprint(t.out, "goes on ")
 		}
-		fmt.Fprintf(t.out, "- %q\n", shortened(e.Message))
+		fmt.Fprintf(t.out, "- %q\n", views.Short(e.Message, 120))
 		return
 	}
 	fmt.Fprint(t.out, strings.Join(e.Rules, ", "))
@@ -176,15 +177,6 @@ func (t *rulesTest) line(file string, number int, e *logrules.Explained) {
 		fmt.Fprintf(t.out, " → %s", gave)
 	}
 	fmt.Fprintln(t.out)
-}
-
-// shortened is the beginning of a message.
-func shortened(message string) string {
-	const most = 120
-	if runes := []rune(message); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return message
 }
 
 // gaveText says what a line gave, in short.

@@ -253,6 +253,16 @@ type MetricSum struct {
 	Sum    float64
 }
 
+// Why a run failed, in words that stay.
+const (
+	CodeThrottled   = "throttled"
+	CodeForbidden   = "forbidden"
+	CodeNotFound    = "not_found"
+	CodeBadReply    = "bad_reply"
+	CodeUnreachable = "unreachable"
+	CodeError       = "error"
+)
+
 // Run is one attempt of a collector to observe a span of time.
 type Run struct {
 	Source   string    // name in the configuration
@@ -260,7 +270,7 @@ type Run struct {
 	From, To time.Time // span whose evidence it fetched or failed to fetch
 	At       time.Time // when it ended
 	Rows     int
-	Code     string // empty when it succeeded, else a stable word: throttled, forbidden, not_found, bad_reply, unreachable, error
+	Code     string // empty when it succeeded, else a stable word: one of the Code constants, or a source's own
 	Error    string // empty when it succeeded
 }
 

@@ -47,13 +47,13 @@ func (r *ProbeRecord) Validate() error {
 	}
 	switch {
 	case !ok || len(run) > 100:
-		return fmt.Errorf("id %q is not <run>-<number>", clip(r.ID, 100))
+		return fmt.Errorf("id %q is not <run>-<number>", Clip(r.ID, 100))
 	case r.Sent.IsZero():
 		return fmt.Errorf("sent is missing")
 	case !Plausible(r.Sent.Time):
 		return fmt.Errorf("sent is in the year %d", r.Sent.Year())
 	case !slices.Contains(Outcomes, r.Outcome):
-		return fmt.Errorf("outcome %q is not known", clip(string(r.Outcome), 100))
+		return fmt.Errorf("outcome %q is not known", Clip(string(r.Outcome), 100))
 	case !r.Done.IsZero() && r.Done.Before(r.Sent.Time):
 		return fmt.Errorf("done is before sent")
 	case !r.Done.IsZero() && !Plausible(r.Done.Time):
@@ -85,19 +85,19 @@ func (r *ProbeRecord) Request(source, probe string, class Class, names *Classifi
 		q.Status = *r.Status
 	}
 	if r.Target != nil {
-		q.Target = clip(*r.Target, 200)
+		q.Target = Clip(*r.Target, 200)
 		if names != nil {
 			q.Target = names.Target(q.Target)
 		}
 	}
 	if r.Error != nil {
-		q.Error = clip(*r.Error, 300)
+		q.Error = Clip(*r.Error, 300)
 	}
 	return q
 }
 
-// clip bounds a text, in bytes, and makes it valid.
-func clip(text string, longest int) string {
+// Clip bounds a text from outside, in bytes before an ellipsis, and makes it valid UTF-8.
+func Clip(text string, longest int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) > longest {
 		text = strings.ToValidUTF8(text[:longest], "") + "…"
@@ -125,7 +125,7 @@ func (r *ProbeReport) Validate() error {
 	case r.Vantage == "":
 		return fmt.Errorf("vantage is missing")
 	case strings.Contains(r.Vantage, vantageSign):
-		return fmt.Errorf("vantage %q has an %s", clip(r.Vantage, 100), vantageSign)
+		return fmt.Errorf("vantage %q has an %s", Clip(r.Vantage, 100), vantageSign)
 	case !Plausible(r.From.Time) || !Plausible(r.To.Time) || r.To.Before(r.From.Time):
 		return fmt.Errorf("from and to are no stretch of time")
 	}

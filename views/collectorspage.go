@@ -116,7 +116,7 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 		view.LinesURL = sourceURL("lines", c.Service, c.Source, 1)
 	}
 	if c.LastError != "" {
-		view.Error, view.ErrorAt = clip(c.LastError, 600), dateClock(c.LastErrorAt, zone)
+		view.Error, view.ErrorAt = Short(c.LastError, 600), dateClock(c.LastErrorAt, zone)
 	}
 	var volume []string
 	add := func(n int64, one, many string) {
@@ -138,15 +138,15 @@ func collectorView(c *CollectorStatus, now time.Time, zone *time.Location) Colle
 	view.Volume = strings.Join(volume, ", ")
 	view.Holes = Table{Caption: "Failed runs of " + c.Source, Columns: []Cell{left("at"), left("missed from"), left("to"), left("why"), left("error")}}
 	for _, hole := range c.Holes {
-		view.Holes.Rows = append(view.Holes.Rows, Row{Cells: []Cell{at(dateClock(hole.At, zone)), at(clock(hole.From, zone)), at(clock(hole.To, zone)), left(spoken(hole.Code)), left(clip(hole.Error, 300))}})
+		view.Holes.Rows = append(view.Holes.Rows, Row{Cells: []Cell{at(dateClock(hole.At, zone)), at(clock(hole.From, zone)), at(clock(hole.To, zone)), left(spoken(hole.Code)), left(Short(hole.Error, 300))}})
 	}
 	view.SetAside = Table{Caption: "Lines of " + c.Source + " that were not understood", Columns: []Cell{left("object"), right("line"), left("why"), left("text")}}
 	for _, line := range c.SetAsideLines {
 		why := spoken(line.Reason)
 		if line.Detail != "" {
-			why += ": " + clip(line.Detail, 120)
+			why += ": " + Short(line.Detail, 120)
 		}
-		view.SetAside.Rows = append(view.SetAside.Rows, Row{Cells: []Cell{{Text: clip(line.Object, 60), Title: line.Object, Class: "l brk"}, right(Count(line.Line)), left(why), {Text: visible([]byte(line.Raw), 200), Class: "l brk", Code: true}}})
+		view.SetAside.Rows = append(view.SetAside.Rows, Row{Cells: []Cell{{Text: Short(line.Object, 60), Title: line.Object, Class: "l brk"}, right(Count(line.Line)), left(why), {Text: visible([]byte(line.Raw), 200), Class: "l brk", Code: true}}})
 	}
 	return view
 }

@@ -535,7 +535,7 @@ func holeSpans(blind []analysis.Blind, zone *time.Location) []SpanText {
 		}
 		text := seconds(hole.From.Time, hole.To.Time) + ", " + word(blindWords, hole.Reason)
 		if hole.Detail != "" {
-			text += ": " + clip(hole.Detail, 160)
+			text += ": " + Short(hole.Detail, 160)
 		}
 		spans = append(spans, SpanText{From: clock(hole.From.Time, zone), To: clock(hole.To.Time, zone), Text: text})
 	}
@@ -549,8 +549,8 @@ func optional(n *int) Cell {
 	return right(Count(*n))
 }
 
-// clip shortens a text to at most limit characters.
-func clip(text string, limit int) string {
+// Short shortens a text to at most limit characters.
+func Short(text string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text

@@ -54,7 +54,7 @@ func failureRow(f *analysis.FailedRequest, zone *time.Location) Row {
 	if ended.IsZero() {
 		ended = f.Start.Time
 	}
-	request := Cell{Text: clip(shortRequest(f.Request), 90), Class: "l brk", Code: true, Title: clip(f.Request, 400)}
+	request := Cell{Text: Short(shortRequest(f.Request), 90), Class: "l brk", Code: true, Title: Short(f.Request, 400)}
 	if f.Request == "" {
 		request = Cell{Text: Count(f.Count) + " counted, not kept one by one", Class: "l brk z"}
 	}

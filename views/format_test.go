@@ -17,7 +17,7 @@ func TestNumbers(t *testing.T) {
 		{list([]string{"a"}), "a"}, {list([]string{"a", "b", "c"}), "a, b and c"}, {list(nil), ""},
 		{length(57 * time.Second), "57 s"}, {length(20 * time.Minute), "20 min"}, {length(125 * time.Minute), "2 h 5 min"},
 		{tied("a chance of 16 % in 0.4 s."), "a chance of 16\u00a0% in 0.4\u00a0s."}, {tied("3 sources"), "3 sources"},
-		{clip("äöü", 2), "ä…"}, {clip("äö", 2), "äö"},
+		{Short("äöü", 2), "ä…"}, {Short("äö", 2), "äö"},
 	} {
 		if test.got != test.want {
 			t.Errorf("got %q, want %q", test.got, test.want)

@@ -84,7 +84,7 @@ func NewObjectsPage(service, source string, c SourceCounts, objects []SourceObje
 		state := left("whole")
 		switch {
 		case o.Error != "":
-			state = Cell{Text: "not read: " + clip(o.Error, 160), Class: "l w bad", Title: clip(o.Error, 600)}
+			state = Cell{Text: "not read: " + Short(o.Error, 160), Class: "l w bad", Title: Short(o.Error, 600)}
 		case o.Partial:
 			state = Cell{Text: "cut short", Class: "l bad"}
 		}
@@ -117,7 +117,7 @@ func NewLinesPage(service, source string, c SourceCounts, lines []SetAsideLine, 
 		l := &lines[i]
 		why := spoken(l.Reason)
 		if l.Detail != "" {
-			why += ": " + visible([]byte(clip(l.Detail, 160)), 200)
+			why += ": " + visible([]byte(Short(l.Detail, 160)), 200)
 		}
 		p.Table.Rows = append(p.Table.Rows, Row{Cells: []Cell{right(Count(l.Line)), {Text: visible([]byte(l.Raw), 2000), Class: "l brk", Code: true}, {Text: why, Class: "l w"},
 			right(Count(int(l.Offset))), {Text: visible([]byte(l.Object), 400), Class: "l brk", Title: visible([]byte(l.Object), 400)}}})

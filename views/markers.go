@@ -77,7 +77,7 @@ func (m *markers) add(kind, key string, at time.Time, sentence string, pairs ...
 	var line strings.Builder
 	pair := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&line, " %s=%s", name, strconv.Quote(clip(value, longestMarker)))
+			fmt.Fprintf(&line, " %s=%s", name, strconv.Quote(Short(value, longestMarker)))
 		}
 	}
 	pair("text", sentence)

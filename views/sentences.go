@@ -57,7 +57,7 @@ func claimLabel(claim analysis.Claim) string {
 		return words.short
 	}
 	if claim.Text != "" {
-		return "“" + clip(claim.Text, 60) + "” (typed)"
+		return "“" + Short(claim.Text, 60) + "” (typed)"
 	}
 	return spoken(claim.ID)
 }

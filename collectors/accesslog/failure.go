@@ -4,63 +4,55 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"net"
+	"net/http"
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
-)
 
-// Stable words for why a run failed, as in [analysis.Run].
-const (
-	codeThrottled   = "throttled"
-	codeForbidden   = "forbidden"
-	codeNotFound    = "not_found"
-	codeBadReply    = "bad_reply"
-	codeUnreachable = "unreachable"
-	codeError       = "error"
+	"gapless/analysis"
+	"gapless/collectors/runcode"
 )
 
 // codeOf names a failure.
 func codeOf(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded): // whatever else it is, after it was waited for
-		return codeUnreachable
+		return analysis.CodeUnreachable
 	case errors.Is(err, errNoNextPage), errors.Is(err, errSamePage), errors.Is(err, errLonger), errors.Is(err, errReplyTooLong):
-		return codeBadReply
+		return analysis.CodeBadReply
 	}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		switch api.ErrorCode() {
 		case "SlowDown", "Throttling", "ThrottlingException", "RequestLimitExceeded", "TooManyRequests":
-			return codeThrottled
+			return analysis.CodeThrottled
 		case "AccessDenied", "Forbidden", "AllAccessDisabled", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken":
-			return codeForbidden
+			return analysis.CodeForbidden
 		case "NoSuchBucket", "NoSuchKey", "NotFound":
-			return codeNotFound
+			return analysis.CodeNotFound
 		}
 	}
 	if reply, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
-		switch reply.HTTPStatusCode() {
-		case 401, 403:
-			return codeForbidden
-		case 404:
-			return codeNotFound
-		case 429, 503:
-			return codeThrottled
+		status := reply.HTTPStatusCode()
+		if status == http.StatusServiceUnavailable { // S3's "slow down"
+			return analysis.CodeThrottled
 		}
+		if code := runcode.OfStatus(status); code != "" {
+			return code
+		}
+	}
+	// Before the network: an errno of the file system looks like its errors.
+	if code := runcode.OfFile(err); code != analysis.CodeError {
+		return code
 	}
 	var broken *smithy.DeserializationError
 	var network net.Error
 	var sent *smithyhttp.RequestSendError
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return codeNotFound
-	case errors.Is(err, fs.ErrPermission):
-		return codeForbidden
 	case errors.As(err, &broken):
-		return codeBadReply
+		return analysis.CodeBadReply
 	case errors.As(err, &sent), errors.As(err, &network), errors.Is(err, io.ErrUnexpectedEOF):
-		return codeUnreachable
+		return analysis.CodeUnreachable
 	}
-	return codeError
+	return analysis.CodeError
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gapless/analysis"
 )
 
 func TestRun(t *testing.T) {
@@ -43,7 +45,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%d failed passes in an hour", n)
 		}
 		failed := sink.lastRun()
-		if failed.Code != codeError || !failed.From.Equal(good) {
+		if failed.Code != analysis.CodeError || !failed.From.Equal(good) {
 			t.Errorf("failed run %+v, last good one until %v", failed, good)
 		}
 

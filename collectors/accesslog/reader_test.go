@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"gapless/analysis"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
@@ -152,7 +154,7 @@ func TestFolderThatVanishes(t *testing.T) {
 		t.Fatal("no error")
 	}
 	run := sink.lastRun()
-	if run.Code != codeNotFound || !strings.Contains(run.Error, "list log files") || !strings.Contains(run.Error, root) ||
+	if run.Code != analysis.CodeNotFound || !strings.Contains(run.Error, "list log files") || !strings.Contains(run.Error, root) ||
 		!run.From.Equal(testFrom) || !run.To.Equal(testTo) {
 		t.Errorf("run %+v", run)
 	}
@@ -218,7 +220,7 @@ func TestUnreadableObject(t *testing.T) {
 		t.Errorf("the other object %+v", o)
 	}
 	run := sink.lastRun()
-	if run.Code != codeError || !run.From.Equal(time.Date(2026, 10, 14, 2, 30, 0, 0, time.UTC)) || !run.To.Equal(time.Date(2026, 10, 14, 2, 35, 0, 0, time.UTC)) {
+	if run.Code != analysis.CodeError || !run.From.Equal(time.Date(2026, 10, 14, 2, 30, 0, 0, time.UTC)) || !run.To.Equal(time.Date(2026, 10, 14, 2, 35, 0, 0, time.UTC)) {
 		t.Errorf("run %+v", run)
 	}
 	if len(sink.runs) != 2 || sink.runs[0].Code != "" || !sink.runs[1].At.After(sink.runs[0].At) {
@@ -242,7 +244,7 @@ func TestStoreFailureEndsThePass(t *testing.T) {
 	if err := r.Collect(t.Context(), testFrom, testTo, nil); !errors.Is(err, sink.fail) {
 		t.Errorf("error %v", err)
 	}
-	if run := sink.lastRun(); run.Code != codeError {
+	if run := sink.lastRun(); run.Code != analysis.CodeError {
 		t.Errorf("run %+v", run)
 	}
 	sink.fail = nil
@@ -328,7 +330,7 @@ func TestS3Forbidden(t *testing.T) {
 		t.Error("no error")
 	}
 	run := sink.lastRun()
-	if run.Code != codeForbidden || !strings.Contains(run.Error, "s3://bucket/logs/AWSLogs/") || !strings.Contains(run.Error, "AccessDenied") {
+	if run.Code != analysis.CodeForbidden || !strings.Contains(run.Error, "s3://bucket/logs/AWSLogs/") || !strings.Contains(run.Error, "AccessDenied") {
 		t.Errorf("run %+v", run)
 	}
 }
@@ -339,7 +341,7 @@ func TestS3BucketThatIsNotThere(t *testing.T) {
 	if err := newReader(t, "s3://nobody/logs", sink, withEndpoint(server)).Collect(t.Context(), testFrom, testTo, nil); err == nil {
 		t.Error("no error")
 	}
-	if run := sink.lastRun(); run.Code != codeNotFound {
+	if run := sink.lastRun(); run.Code != analysis.CodeNotFound {
 		t.Errorf("run %+v", run)
 	}
 }
@@ -397,7 +399,7 @@ func TestS3DownloadThatAlwaysBreaks(t *testing.T) {
 	if o := sink.objects[key].Object; o.Error == "" || o.Partial {
 		t.Errorf("object %+v", o)
 	}
-	if run := sink.lastRun(); run.Code != codeUnreachable {
+	if run := sink.lastRun(); run.Code != analysis.CodeUnreachable {
 		t.Errorf("run %+v", run)
 	}
 }
@@ -413,7 +415,7 @@ func TestS3Pages(t *testing.T) {
 		t.Errorf("read %v", got)
 	}
 	pages.fail = &smithy.GenericAPIError{Code: "SlowDown", Message: "Please reduce your request rate."}
-	if err := r.Collect(t.Context(), testFrom, testTo, nil); err == nil || sink.lastRun().Code != codeThrottled {
+	if err := r.Collect(t.Context(), testFrom, testTo, nil); err == nil || sink.lastRun().Code != analysis.CodeThrottled {
 		t.Errorf("throttled: %v, %+v", err, sink.lastRun())
 	}
 }

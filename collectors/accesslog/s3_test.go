@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"gapless/analysis"
+
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
@@ -55,8 +57,8 @@ func TestS3RetriesWithBackoff(t *testing.T) {
 		status     int
 		attempts   int
 	}{
-		{"InternalError", codeError, http.StatusInternalServerError, s3Attempts},
-		{"AccessDenied", codeForbidden, http.StatusForbidden, 1},
+		{"InternalError", analysis.CodeError, http.StatusInternalServerError, s3Attempts},
+		{"AccessDenied", analysis.CodeForbidden, http.StatusForbidden, 1},
 	} {
 		t.Run(c.code, func(t *testing.T) {
 			var mu sync.Mutex

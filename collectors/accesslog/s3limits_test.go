@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"gapless/analysis"
 )
 
 // Whatever a store does, a pass ends soon, in a failed run that says why.
@@ -39,23 +41,23 @@ func TestS3ThatNeverEnds(t *testing.T) {
 		code      string
 		says      string
 	}{
-		{"listing hangs", hang, nil, codeUnreachable, "no answer in time"},
-		{"listing drips", send([]byte(" "), 10*time.Millisecond), nil, codeUnreachable, "no answer in time"},
-		{"listing without end", send([]byte("<ListBucketResult>"+strings.Repeat(" ", 64<<10)), 0), nil, codeBadReply, ""},
+		{"listing hangs", hang, nil, analysis.CodeUnreachable, "no answer in time"},
+		{"listing drips", send([]byte(" "), 10*time.Millisecond), nil, analysis.CodeUnreachable, "no answer in time"},
+		{"listing without end", send([]byte("<ListBucketResult>"+strings.Repeat(" ", 64<<10)), 0), nil, analysis.CodeBadReply, ""},
 		{"same page again", func(w http.ResponseWriter, _ *http.Request) {
 			listing(w, "<IsTruncated>true</IsTruncated><NextContinuationToken>same</NextContinuationToken>")
-		}, nil, codeBadReply, "leads back"},
+		}, nil, analysis.CodeBadReply, "leads back"},
 		{"always another page", func(w http.ResponseWriter, _ *http.Request) {
 			listing(w, fmt.Sprintf("<IsTruncated>true</IsTruncated><NextContinuationToken>%d</NextContinuationToken>", pages.Add(1)))
-		}, nil, codeError, "more objects than"},
-		{"object hangs", whole, hang, codeUnreachable, "nothing came"},
+		}, nil, analysis.CodeError, "more objects than"},
+		{"object hangs", whole, hang, analysis.CodeUnreachable, "nothing came"},
 		{"object stops", whole, func(w http.ResponseWriter, req *http.Request) {
 			_, _ = io.WriteString(w, "h2 ")
 			w.(http.Flusher).Flush()
 			<-req.Context().Done()
-		}, codeUnreachable, "nothing came"},
-		{"object drips", whole, send([]byte("h"), 10*time.Millisecond), codeUnreachable, "too slowly"},
-		{"object without end", whole, send(make([]byte, 64<<10), 0), codeBadReply, "longer than the listing"},
+		}, analysis.CodeUnreachable, "nothing came"},
+		{"object drips", whole, send([]byte("h"), 10*time.Millisecond), analysis.CodeUnreachable, "too slowly"},
+		{"object without end", whole, send(make([]byte, 64<<10), 0), analysis.CodeBadReply, "longer than the listing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server, _ := s3Server(t, func(http.Handler) http.Handler {

@@ -15,6 +15,7 @@ import (
 
 	"gapless/analysis"
 	"gapless/collectors/applog/logrules"
+	"gapless/collectors/runcode"
 )
 
 // Standard is the URL of a journal that comes in on the standard input.
@@ -274,7 +275,7 @@ func (p *pipe) store(ctx context.Context, to time.Time, failed error) error {
 	}
 	p.stored, p.covered = position, b.To
 	if failed != nil {
-		run.Code, run.Error = codeOf(failed), failed.Error()
+		run.Code, run.Error = runcode.OfFile(failed), failed.Error()
 	} else if len(p.errs) > 0 {
 		run.From, run.Code, run.Error = run.To, "bad_reply", strings.ToValidUTF8(strings.Join(p.errs, "; "), "\uFFFD")
 	} else {
@@ -291,7 +292,7 @@ func (p *pipe) storeOrUnwritten(ctx context.Context, to time.Time) error {
 		return p.store(ctx, to, nil)
 	}
 	cfg := &p.reader.cfg
-	err := p.addRun(ctx, analysis.Run{Source: cfg.Source, Kind: cfg.Kind, From: p.covered, To: to, Code: "unreachable", Error: errUnwritten.Error()})
+	err := p.addRun(ctx, analysis.Run{Source: cfg.Source, Kind: cfg.Kind, From: p.covered, To: to, Code: analysis.CodeUnreachable, Error: errUnwritten.Error()})
 	p.covered = to
 	return err
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 	"time"
 
 	"gapless/analysis"
 	"gapless/collectors/follow"
+	"gapless/collectors/runcode"
 )
 
 // idle is how often a run is stored when the files bring nothing new.
@@ -63,7 +63,7 @@ func (r *Reader) look(ctx context.Context, last bool) {
 	if ctx.Err() != nil {
 		return // what was not stored is read again
 	}
-	code := codeOf(err)
+	code := runcode.OfFile(err)
 	if code != r.failing && err != nil {
 		r.cfg.Log.Warn("application log not read", "service", r.cfg.Service, "source", r.cfg.Source, "code", code, "error", err)
 	}
@@ -127,7 +127,7 @@ func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole 
 		}
 	}
 	err = errors.Join(failures...)
-	if !always && p.pending == nil && codeOf(err) == r.failing && r.cfg.Now().Sub(r.stored) < idle {
+	if !always && p.pending == nil && runcode.OfFile(err) == r.failing && r.cfg.Now().Sub(r.stored) < idle {
 		return false, err
 	}
 	if failed := p.finish(ctx, err); failed != nil {
@@ -188,7 +188,7 @@ func (p *pass) finish(ctx context.Context, err error) error {
 		if failed := p.flush(ctx, p.run.From); failed != nil {
 			return failed
 		}
-		return p.addRun(ctx, p.run.From, codeOf(err), err.Error())
+		return p.addRun(ctx, p.run.From, runcode.OfFile(err), err.Error())
 	}
 	if p.pending != nil {
 		if failed := p.flush(ctx, p.run.To); failed != nil {
@@ -210,17 +210,4 @@ func (p *pass) addRun(ctx context.Context, from time.Time, code, text string) er
 		return fmt.Errorf("store run of %s: %w", run.Source, err)
 	}
 	return nil
-}
-
-// codeOf is the stable word for a failed pass, empty for nil.
-func codeOf(err error) string {
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, fs.ErrNotExist):
-		return "not_found"
-	case errors.Is(err, fs.ErrPermission):
-		return "forbidden"
-	}
-	return "error"
 }

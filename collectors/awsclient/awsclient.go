@@ -10,11 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"gapless/analysis"
+	"gapless/collectors/runcode"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
@@ -96,35 +98,30 @@ func Code(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		switch code := api.ErrorCode(); {
 		case slices.Contains(throttled, code):
-			return "throttled"
+			return analysis.CodeThrottled
 		case slices.Contains(forbidden, code):
-			return "forbidden"
+			return analysis.CodeForbidden
 		case slices.Contains(missing, code):
-			return "not_found"
+			return analysis.CodeNotFound
 		}
 	}
 	var response *smithyhttp.ResponseError
 	if errors.As(err, &response) {
-		switch response.HTTPStatusCode() {
-		case http.StatusTooManyRequests:
-			return "throttled"
-		case http.StatusUnauthorized, http.StatusForbidden:
-			return "forbidden"
-		case http.StatusNotFound:
-			return "not_found"
+		if code := runcode.OfStatus(response.HTTPStatusCode()); code != "" {
+			return code
 		}
 	}
 	var decode *smithy.DeserializationError
 	if errors.As(err, &decode) && (response == nil || response.HTTPStatusCode() < 300) {
-		return "bad_reply"
+		return analysis.CodeBadReply
 	}
 	var sent *smithyhttp.RequestSendError
 	var network net.Error
 	switch {
 	case strings.Contains(err.Error(), "get credentials:"): // none found: the SDK has no type for it
-		return "forbidden"
+		return analysis.CodeForbidden
 	case errors.As(err, &sent), errors.As(err, &network), errors.Is(err, context.DeadlineExceeded):
-		return "unreachable"
+		return analysis.CodeUnreachable
 	}
-	return "error"
+	return analysis.CodeError
 }

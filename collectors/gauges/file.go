@@ -135,11 +135,11 @@ func (f *File) decode(line []byte, last time.Time) (scrape, error) {
 	}
 	one := scrape{run: analysis.Run{
 		Source: f.cfg.Source, Kind: KindFile, From: from.UTC(), To: at.UTC(), At: at.UTC(), Rows: len(record.Values),
-		Code: clip(record.Code), Error: clip(record.Error),
+		Code: analysis.Clip(record.Code, longestText), Error: analysis.Clip(record.Error, longestText),
 	}}
 	for _, role := range slices.Sorted(maps.Keys(record.Values)) {
 		if !slices.Contains(analysis.GaugeRoles, role) {
-			return scrape{}, &ndjson.DatedError{At: at, Err: fmt.Errorf("value %q is not known; allowed: %s", clip(role), strings.Join(analysis.GaugeRoles, ", "))}
+			return scrape{}, &ndjson.DatedError{At: at, Err: fmt.Errorf("value %q is not known; allowed: %s", analysis.Clip(role, longestText), strings.Join(analysis.GaugeRoles, ", "))}
 		}
 		value := record.Values[role]
 		if value == nil {

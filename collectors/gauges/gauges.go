@@ -8,6 +8,7 @@
 package gauges
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,10 +18,10 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/runcode"
 )
 
 // Kinds of endpoints.
@@ -159,7 +160,7 @@ func (s *Scraper) scrape(ctx context.Context) (code string, err error) {
 		run.From = sent
 	}
 	if err != nil {
-		run.Code, run.Error = codeOf(err), clip(err.Error())
+		run.Code, run.Error = codeOf(err), analysis.Clip(err.Error(), longestText)
 	}
 	s.last = sent
 	gauges := make([]analysis.Gauge, 0, len(values))
@@ -186,8 +187,11 @@ func (s *Scraper) ask(ctx context.Context) (map[string]float64, error) {
 	return valuesIn(body, s.reads)
 }
 
-// largest bounds a page, in bytes.
-const largest = 32 << 20
+// Bounds of a page, and of what is kept of an error's text, in bytes.
+const (
+	largest     = 32 << 20
+	longestText = 500
+)
 
 // get reads one page.
 func (s *Scraper) get(ctx context.Context, url, accept string) ([]byte, error) {
@@ -235,28 +239,11 @@ func codeOf(err error) string {
 	var network net.Error
 	switch {
 	case errors.As(err, &status):
-		switch status {
-		case http.StatusUnauthorized, http.StatusForbidden:
-			return "forbidden"
-		case http.StatusNotFound:
-			return "not_found"
-		case http.StatusTooManyRequests:
-			return "throttled"
-		}
-		return "bad_reply"
+		return cmp.Or(runcode.OfStatus(int(status)), analysis.CodeBadReply)
 	case errors.As(err, &reply):
-		return "bad_reply"
+		return analysis.CodeBadReply
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return "unreachable"
+		return analysis.CodeUnreachable
 	}
-	return "error"
-}
-
-// clip bounds what is kept of an error's text.
-func clip(text string) string {
-	const longest = 500
-	if len(text) > longest {
-		text = text[:longest]
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return analysis.CodeError
 }

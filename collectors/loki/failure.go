@@ -1,6 +1,7 @@
 package loki
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"github.com/prometheus/common/model"
+
+	"gapless/analysis"
+	"gapless/collectors/runcode"
 )
 
 // errTooLarge is a reply that would not fit in memory.
@@ -117,21 +121,13 @@ func failure(err error) string {
 		return ""
 	}
 	if r, ok := errors.AsType[*refused](err); ok {
-		switch r.status {
-		case http.StatusTooManyRequests:
-			return "throttled"
-		case http.StatusUnauthorized, http.StatusForbidden:
-			return "forbidden"
-		case http.StatusNotFound:
-			return "not_found"
-		}
-		return "error"
+		return cmp.Or(runcode.OfStatus(r.status), analysis.CodeError)
 	}
 	if _, ok := errors.AsType[badReply](err); ok {
-		return "bad_reply"
+		return analysis.CodeBadReply
 	}
 	if _, ok := errors.AsType[unreachable](err); ok {
-		return "unreachable"
+		return analysis.CodeUnreachable
 	}
-	return "error"
+	return analysis.CodeError
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/runcode"
 )
 
 // RunSink keeps runs that brought nothing.
@@ -76,14 +77,14 @@ func (f *Feed) Run(ctx context.Context, batch func() Batch) error {
 		holes, err := f.reader.Read(false, b.Line)
 		now := f.cfg.Now()
 		news := err == nil && (b.Rows() > 0 || len(holes) > 0)
-		if !news && !last && Code(err) == f.failing && now.Sub(f.stored) < idle {
+		if !news && !last && runcode.OfFile(err) == f.failing && now.Sub(f.stored) < idle {
 			return
 		}
 		failed := f.store(ctx, f.covered, now, b, holes, err)
-		if failed != nil && Code(failed) != f.failing {
+		if failed != nil && runcode.OfFile(failed) != f.failing {
 			f.cfg.Log.Error("file not collected", "service", f.cfg.Service, "source", f.cfg.Source, "error", failed)
 		}
-		f.failing, f.stored = Code(failed), now
+		f.failing, f.stored = runcode.OfFile(failed), now
 		if failed == nil {
 			f.reader.Keep()
 			f.covered = now // after a failure covered stays: the file may come back whole
@@ -95,7 +96,7 @@ func (f *Feed) Run(ctx context.Context, batch func() Batch) error {
 func (f *Feed) store(ctx context.Context, from, to time.Time, b Batch, holes []Hole, err error) error {
 	run := analysis.Run{Source: f.cfg.Source, Kind: f.cfg.Kind, From: from, To: to, At: f.cfg.Now()}
 	if err != nil {
-		run.Code, run.Error = Code(err), err.Error()
+		run.Code, run.Error = runcode.OfFile(err), err.Error()
 		if stored := f.sink.AddRun(ctx, f.cfg.Service, run); stored != nil {
 			return fmt.Errorf("store run of %s: %w", f.cfg.Source, stored)
 		}

@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
 	"time"
@@ -157,19 +156,6 @@ func readLine(in *bufio.Reader) (line []byte, size int64, long bool, err error) 
 		}
 		return part, size, false, err
 	}
-}
-
-// Code is the stable word for a failure to read a file, empty for nil.
-func Code(err error) string {
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, fs.ErrNotExist):
-		return "not_found"
-	case errors.Is(err, fs.ErrPermission):
-		return "forbidden"
-	}
-	return "error"
 }
 
 // Span is the part of a hole that lies between from and to, which also stand for

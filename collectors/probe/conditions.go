@@ -82,7 +82,7 @@ func text(program *vm.Program, env environment) string {
 	if err != nil || value == nil {
 		return ""
 	}
-	return clip(fmt.Sprint(value), 200)
+	return analysis.Clip(fmt.Sprint(value), 200)
 }
 
 func environmentOf(status int, header http.Header, body []byte) environment {
@@ -173,13 +173,4 @@ func (c conditions) judge(env environment, r *analysis.ProbeRequest) {
 	default:
 		r.Outcome = analysis.OutcomeOK
 	}
-}
-
-// clip makes s fit for a record: valid UTF-8 of at most n bytes.
-func clip(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if len(s) > n {
-		s = strings.ToValidUTF8(s[:n], "") + "…"
-	}
-	return s
 }

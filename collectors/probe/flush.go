@@ -116,7 +116,7 @@ func (p *Prober) finish(ctx context.Context) error {
 	if reason := p.Stopped(); reason != "" && err == nil {
 		now := p.clock.now().Truncate(time.Microsecond)
 		err = p.sink.AddProbes(ctx, p.cfg.Service, analysis.Run{
-			Source: p.cfg.Source, Kind: Kind, From: now, To: now, At: now, Code: "error", Error: clip(reason, 500),
+			Source: p.cfg.Source, Kind: Kind, From: now, To: now, At: now, Code: "error", Error: analysis.Clip(reason, 500),
 		}, nil)
 	}
 	if err != nil {

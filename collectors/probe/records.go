@@ -112,7 +112,7 @@ func (f *File) batch(from, to time.Time, told told) ndjson.Batch {
 				return time.Time{}, err
 			}
 			if told.contradicts(r) {
-				return time.Time{}, &ndjson.DatedError{At: r.Sent, Err: fmt.Errorf("id %s-%06d was told before, and something else of it", clip(r.Run, 100), r.Seq)}
+				return time.Time{}, &ndjson.DatedError{At: r.Sent, Err: fmt.Errorf("id %s-%06d was told before, and something else of it", analysis.Clip(r.Run, 100), r.Seq)}
 			}
 			if to.IsZero() || !r.Sent.Before(from) && r.Sent.Before(to) {
 				requests = append(requests, r)

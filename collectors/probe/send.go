@@ -22,7 +22,7 @@ func (p *Prober) send(ctx context.Context, r *analysis.ProbeRequest) environment
 	began := time.Now()
 	env := p.exchange(ctx, r)
 	r.Done = r.Sent.Add(time.Since(began)).Truncate(time.Microsecond)
-	r.Error = clip(r.Error, 300)
+	r.Error = analysis.Clip(r.Error, 300)
 	return env
 }
 

@@ -181,8 +181,5 @@ func text(err error) string {
 	if errors.As(err, &operation) && errors.As(err, &api) {
 		told = fmt.Sprintf("%s: %s: %s", operation.Operation(), api.ErrorCode(), api.ErrorMessage())
 	}
-	if told = strings.ToValidUTF8(told, "\uFFFD"); len(told) > longestText {
-		told = strings.ToValidUTF8(told[:longestText], "") + "…"
-	}
-	return told
+	return analysis.Clip(told, longestText)
 }

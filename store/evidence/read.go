@@ -144,7 +144,7 @@ func (r *reader) checkNames() bool {
 	for _, f := range r.zip.File {
 		switch {
 		case !expected[f.Name]:
-			r.problem("", "there is a member %q that a bundle does not have", clip(f.Name))
+			r.problem("", "there is a member %q that a bundle does not have", analysis.Clip(f.Name, 100))
 		case seen[f.Name]:
 			r.problem(f.Name, "it is there twice")
 		}
@@ -181,13 +181,6 @@ func (r *reader) checkNames() bool {
 		}
 	}
 	return true
-}
-
-func clip(s string) string {
-	if len(s) > 100 {
-		return s[:100] + "…"
-	}
-	return s
 }
 
 func (r *reader) readManifest(sealed string) bool {

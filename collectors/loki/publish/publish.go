@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/runcode"
 )
 
 // Outbox keeps what is to be told.
@@ -252,15 +253,8 @@ func status(err error) int {
 
 // code is the stable word for why markers were not sent.
 func code(err error) string {
-	switch s := status(err); {
-	case s == http.StatusTooManyRequests:
-		return "throttled"
-	case s == http.StatusUnauthorized || s == http.StatusForbidden:
-		return "forbidden"
-	case s == http.StatusNotFound:
-		return "not_found"
-	case s <= 0:
-		return "unreachable"
+	if s := status(err); s > 0 {
+		return cmp.Or(runcode.OfStatus(s), analysis.CodeError)
 	}
-	return "error"
+	return analysis.CodeUnreachable
 }
