@@ -100,10 +100,9 @@ func (r remoteProbes) AddProbes(ctx context.Context, service string, run analysi
 		part := requests[:min(probesACall, len(requests))]
 		requests = requests[len(part):]
 		report := analysis.ProbeReport{
-			Vantage: r.vantage, From: analysis.Time{Time: run.From}, To: analysis.Time{Time: run.To}, Code: run.Code, Error: run.Error,
+			Probe: analysis.ProbeOf(run.Source), Vantage: r.vantage, From: analysis.Time{Time: run.From}, To: analysis.Time{Time: run.To}, Code: run.Code, Error: run.Error,
 			Requests: make([]analysis.ProbeRecord, len(part)),
 		}
-		report.Probe, _, _ = strings.Cut(run.Source, "@")
 		if len(requests) > 0 {
 			report.To = report.From
 		}

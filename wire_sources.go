@@ -75,7 +75,7 @@ func (w *watch) addProbes(s *serviceConfig, names *analysis.Classifier, db *stor
 		if err != nil {
 			return err
 		}
-		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: probe.Kind, run: prober.Run})
+		w.collectors = append(w.collectors, collector{source: cfg.Source, kind: analysis.KindProbe, run: prober.Run})
 	}
 	return nil
 }

@@ -140,6 +140,9 @@ func (r *ProbeReport) Validate() error {
 	return nil
 }
 
+// KindProbe is the kind of the runs that live probers store, wherever they are.
+const KindProbe = "probe"
+
 // vantageSign stands between a probe's name and the place that it was sent from.
 const vantageSign = "@"
 
@@ -151,4 +154,11 @@ func VantageSource(probe, vantage string) string { return probe + vantageSign + 
 func Vantage(source string) string {
 	_, vantage, _ := strings.Cut(source, vantageSign)
 	return vantage
+}
+
+// ProbeOf is the name of the probe that a source's requests are of, wherever they were
+// sent from.
+func ProbeOf(source string) string {
+	probe, _, _ := strings.Cut(source, vantageSign)
+	return probe
 }

@@ -94,8 +94,8 @@ func (b *bench) stalls(probe string, limit time.Duration) []stall {
 // stallFactor is how many times its median a request must take to be a stall.
 const stallFactor = 10
 
-// stallLimit is the time from which a request of a probe is a stall, and its median; ok is false
-// without a single success to compare with.
+// stallLimit is the time from which a request of a probe is a stall, and its median; ok
+// is false without a single success to compare with.
 func (b *bench) stallLimit(probe string) (limit, usual time.Duration, ok bool) {
 	var took []time.Duration
 	for i := range b.obs.Probes {

@@ -3,7 +3,9 @@
 // What belongs here: the words for deploys, targets, requests and verdicts; the
 // observations that collectors produce and the store keeps; and [Judge], which
 // turns observations into a [Report]. It is pure: no clock, no database, no
-// network and no sentences meant for people (those live in views).
+// network and no sentences meant for people (those live in views). The program in
+// analysis/mutants changes the judge's conditions one by one and reports each change
+// that no test notices.
 package analysis
 
 import "slices"

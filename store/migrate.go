@@ -81,7 +81,7 @@ func (db *DB) checkChecksums(ctx context.Context, applied []migrations.Migration
 			return fmt.Errorf("read checksum of migration %d: %w", m.Version, err)
 		}
 		if sum != m.SHA256 {
-			return fmt.Errorf("migration %s was applied with checksum %.12s and has %.12s in this gapless: a released migration must never be edited", m.Name, sum, m.SHA256)
+			return fmt.Errorf("migration %s was applied with checksum %.12s and has %.12s in this gapless: another gapless made it, so use that one, or another file (a released migration must never be edited)", m.Name, sum, m.SHA256)
 		}
 	}
 	return nil

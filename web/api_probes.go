@@ -14,9 +14,6 @@ import (
 // maxProbes bounds the requests of one call.
 const maxProbes = 1000
 
-// probeKind is the kind of the runs of probers elsewhere, as of the console's own.
-const probeKind = "probe"
-
 // apiProbes stores what a prober at another place saw of one of a service's probes.
 // Told again, a request is stored once.
 func (s *Server) apiProbes(c echo.Context) error {
@@ -26,10 +23,7 @@ func (s *Server) apiProbes(c echo.Context) error {
 		return err
 	}
 	name := param(c, "service")
-	if err := s.knownService(c, name); err != nil {
-		return err
-	}
-	service, err := s.cfg.Store.Service(ctx, name)
+	service, err := s.service(c, name)
 	if err != nil {
 		return err
 	}
@@ -52,7 +46,7 @@ func (s *Server) apiProbes(c echo.Context) error {
 		return fmt.Errorf("read the rules of service %s: %w", name, err)
 	}
 	run := analysis.Run{
-		Source: analysis.VantageSource(told.Probe, told.Vantage), Kind: probeKind, From: told.From.UTC(), To: told.To.UTC(), At: told.To.UTC(),
+		Source: analysis.VantageSource(told.Probe, told.Vantage), Kind: analysis.KindProbe, From: told.From.UTC(), To: told.To.UTC(), At: told.To.UTC(),
 		Rows: len(told.Requests), Code: told.Code, Error: told.Error,
 	}
 	requests := make([]analysis.ProbeRequest, len(told.Requests))

@@ -86,19 +86,26 @@ func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
 // knownService refuses a service that is not configured, naming those that are.
 func (s *Server) knownService(c echo.Context, name string) error {
-	_, err := s.cfg.Store.Service(c.Request().Context(), name)
+	_, err := s.service(c, name)
+	return err
+}
+
+// service reads a service, and refuses one that is not configured as
+// [Server.knownService] does.
+func (s *Server) service(c echo.Context, name string) (analysis.Service, error) {
+	service, err := s.cfg.Store.Service(c.Request().Context(), name)
 	if !errors.Is(err, store.ErrNotFound) {
-		return err
+		return service, err
 	}
 	services, err := s.cfg.Store.Services(c.Request().Context())
 	if err != nil {
-		return err
+		return service, err
 	}
 	detail := fmt.Sprintf("There is no service %q; ", name)
 	if len(services) == 0 {
-		return notFound(detail + "none is configured.")
+		return service, notFound(detail + "none is configured.")
 	}
-	return notFound(detail + "known are: " + strings.Join(names(services), ", ") + ".")
+	return service, notFound(detail + "known are: " + strings.Join(names(services), ", ") + ".")
 }
 
 // conflict words a conflict of ids with the id.

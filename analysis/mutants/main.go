@@ -67,7 +67,7 @@ func check(w io.Writer, dir, list string, patterns []string, parallel int) (ok b
 	if err != nil {
 		return false, err
 	}
-	b := bench{binary: binary, dir: dir, work: work, parallel: parallel}
+	b := trials{binary: binary, dir: dir, work: work, parallel: parallel}
 	if err := b.record(len(p.mutants)); err != nil {
 		return false, err
 	}

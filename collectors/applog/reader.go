@@ -17,8 +17,8 @@ const idle = 5 * time.Second
 
 // Collect reads everything that is new in the files, however old, and stores it
 // with a run over [from, to). Files last written before from are left alone; a pipe is
-// read to its end. The
-// error is that of files that could not be read; it is stored as a failed run too.
+// read to its end. The error is that of files that could not be read; it is stored as a
+// failed run too.
 func (r *Reader) Collect(ctx context.Context, from, to time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

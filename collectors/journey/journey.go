@@ -71,8 +71,9 @@ func New(cfg Config, sink Sink) (*Reader, error) {
 
 // Collect reads the whole file and stores the steps of [from, to) and, so that
 // journeys at the edges can be followed, every other step of theirs and of those just
-// outside, which another witness may have seen inside, with a run over that span. Lines that are not understood are stored as failed runs over the time
-// that they leave open; they are no error of Collect.
+// outside, which another witness may have seen inside, with a run over that span.
+// Lines that are not understood are stored as failed runs over the time that they
+// leave open; they are no error of Collect.
 func (r *Reader) Collect(ctx context.Context, from, to time.Time) error {
 	return r.feed.Collect(ctx, from, to, r.batch(from, to))
 }

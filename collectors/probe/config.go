@@ -25,9 +25,6 @@ type Sink interface {
 	AddProbes(ctx context.Context, service string, run analysis.Run, requests []analysis.ProbeRequest) error
 }
 
-// Kind is the kind of the runs that live probes store.
-const Kind = "probe"
-
 // Config describes one probe.
 type Config struct {
 	Service string

@@ -69,7 +69,7 @@ func (p *Prober) flush(ctx context.Context) error {
 		ready = []span{{from: from, to: from}}
 	}
 	for i, s := range ready {
-		run := analysis.Run{Source: p.cfg.Source, Kind: Kind, From: s.from, To: s.to, At: now}
+		run := analysis.Run{Source: p.cfg.Source, Kind: analysis.KindProbe, From: s.from, To: s.to, At: now}
 		var with []analysis.ProbeRequest
 		if i == 0 {
 			with, run.Rows = requests, len(requests)
@@ -116,7 +116,7 @@ func (p *Prober) finish(ctx context.Context) error {
 	if reason := p.Stopped(); reason != "" && err == nil {
 		now := p.clock.now().Truncate(time.Microsecond)
 		err = p.sink.AddProbes(ctx, p.cfg.Service, analysis.Run{
-			Source: p.cfg.Source, Kind: Kind, From: now, To: now, At: now, Code: "error", Error: analysis.Clip(reason, 500),
+			Source: p.cfg.Source, Kind: analysis.KindProbe, From: now, To: now, At: now, Code: "error", Error: analysis.Clip(reason, 500),
 		}, nil)
 	}
 	if err != nil {

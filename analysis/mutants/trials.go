@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// bench runs the tests against mutants.
-type bench struct {
+// trials runs the tests against mutants.
+type trials struct {
 	binary, dir, work string
 	parallel          int
 	leaves            []leaf
@@ -40,7 +40,7 @@ const limit = 30 * time.Second
 var running = regexp.MustCompile(`(?m)^=== RUN\s+(\S+)$`)
 
 // record runs every test once by itself.
-func (b *bench) record(mutants int) error {
+func (b *trials) record(mutants int) error {
 	out, err := run(b.dir, b.binary, "-test.v", "-test.timeout", limit.String())
 	if err != nil {
 		return fmt.Errorf("the tests fail without a mutant: %w", err)
@@ -78,7 +78,7 @@ func (b *bench) record(mutants int) error {
 
 // run runs the tests against every mutant and tells of each whether it survived, one
 // at a time.
-func (b *bench) run(mutants []mutant, tell func(m *mutant, survived bool)) (err error) {
+func (b *trials) run(mutants []mutant, tell func(m *mutant, survived bool)) (err error) {
 	next := make(chan int)
 	var workers sync.WaitGroup
 	var lock sync.Mutex
@@ -117,7 +117,7 @@ func (b *bench) run(mutants []mutant, tell func(m *mutant, survived bool)) (err 
 // order lists the tests in which a mutant would change a value: first those that
 // killed others of the same function, then those that touch little, which are the
 // likeliest to be about it.
-func (b *bench) order(id int, function string, kills map[[2]string]int) []*leaf {
+func (b *trials) order(id int, function string, kills map[[2]string]int) []*leaf {
 	var tests []*leaf
 	for i := range b.leaves {
 		if l := &b.leaves[i]; l.hits[id] {
@@ -136,7 +136,7 @@ func (b *bench) order(id int, function string, kills map[[2]string]int) []*leaf 
 var failed = regexp.MustCompile(`--- FAIL: (\S+)`)
 
 // survives runs tests against a mutant, a few at first; where one fails it says which.
-func (b *bench) survives(id int, tests []*leaf) (killer string, survived bool, err error) {
+func (b *trials) survives(id int, tests []*leaf) (killer string, survived bool, err error) {
 	for few := 1; len(tests) > 0; few *= 5 {
 		n := min(few, len(tests))
 		ctx, cancel := context.WithTimeout(context.Background(), limit)
@@ -157,7 +157,7 @@ func (b *bench) survives(id int, tests []*leaf) (killer string, survived bool, e
 }
 
 // test runs tests until one fails.
-func (b *bench) test(ctx context.Context, tests []*leaf, env string) ([]byte, error) {
+func (b *trials) test(ctx context.Context, tests []*leaf, env string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, b.binary, "-test.failfast", "-test.run", pattern(tests))
 	cmd.Dir = b.dir
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=400", env)
