@@ -333,7 +333,7 @@ func claimQuoted(id string, claims []analysis.Claim) string {
 	if i < 0 || claims[i].Text == "" {
 		return "a typed claim"
 	}
-	return "“" + clip(strings.TrimSuffix(claims[i].Text, "."), 80) + "”"
+	return "“" + Short(strings.TrimSuffix(claims[i].Text, "."), 80) + "”"
 }
 
 // claimNamed names the typed claim that a change is about by its text.
