@@ -12,18 +12,19 @@ func jobStopped(b *bench) ([]Finding, string) {
 		return nil, whyNoDeploy
 	}
 	var found []Finding
-	why, judged := "", 0
+	why, known := "", false
 	for _, j := range b.jobs() {
 		if j.every == 0 {
 			continue // not known to be regular
 		}
+		known = true
 		var last *Signal
-		sources := map[string]bool{}
+		sources := map[string]struct{}{}
 		for _, r := range j.runs {
 			if r.At.Before(b.seenTo) {
 				last = r
 			}
-			sources[r.Source] = true
+			sources[r.Source] = struct{}{}
 		}
 		if last == nil {
 			why = b.untold(EventJobBegan)
@@ -35,21 +36,18 @@ func jobStopped(b *bench) ([]Finding, string) {
 		since := latest(last.At, b.started)
 		quiet := b.seenTo.Sub(since)
 		allowed := 2*j.every + jobSlack(j.every)
-		// A job that ran twice after the start goes on.
+		// Not quiet for long enough to have stopped. Only a run since the start shows that
+		// it goes on.
 		if quiet <= allowed {
-			if runs := j.runsIn(b.started, b.seenTo); runs > 0 {
-				judged++
-			} else {
+			if last.At.Before(b.started) {
 				why = whyWindowShort
 			}
 			continue
 		}
-		logs := sortedKeys(sources)
 		for _, log := range b.obs.Service.AppLogs { // it may have moved on to a target that never ran it
-			if !sources[log.Name] {
-				logs = append(logs, log.Name)
-			}
+			sources[log.Name] = struct{}{}
 		}
+		logs := sortedKeys(sources)
 		switch {
 		case b.blindIn(logs, since, b.seenTo):
 			why = whyAppLogBlind
@@ -58,7 +56,6 @@ func jobStopped(b *bench) ([]Finding, string) {
 			why = whyNoLines
 			continue
 		}
-		judged++
 		found = append(found, Finding{
 			Severity: SeverityHigh, From: Time{since}, To: Time{b.seenTo},
 			Values: map[string]any{
@@ -73,19 +70,8 @@ func jobStopped(b *bench) ([]Finding, string) {
 		return found, ""
 	case why != "":
 		return nil, why
-	case judged == 0:
-		return nil, b.jobsUntold()
+	case known:
+		return nil, ""
 	}
-	return nil, ""
-}
-
-// runsIn counts the runs that began in [from, to).
-func (j *jobRuns) runsIn(from, to time.Time) int {
-	n := 0
-	for _, r := range j.runs {
-		if !r.At.Before(from) && r.At.Before(to) {
-			n++
-		}
-	}
-	return n
+	return nil, b.jobsUntold()
 }
