@@ -142,6 +142,7 @@ func NewDeployPage(obs analysis.Observations, report analysis.Report, zone *time
 	page.linkPhases(r)
 	page.Targets, page.Windows = targetTable(r), windowTable(r, zone)
 	page.Failures, page.Causes = failureTable(r, zone), causesOf(r)
+	page.Failures.AllURL = page.CSVURL("failures")
 	page.Journeys, page.Reconciled, page.Gauges = journeyTable(r), reconciledTable(r), gaugeTable(r, zone)
 	page.Dependencies, page.Breakers = dependencyTable(r, zone), breakerTable(r, zone)
 	page.Measured = Measured{Journeys: r.Journeys != nil, Dependencies: r.Dependencies != nil || r.Breakers != nil, Gauges: r.Gauges != nil}
@@ -640,6 +641,7 @@ func provenance(r *analysis.Report, zone *time.Location) []Fact {
 // offline takes out what only a server can answer.
 func offline(page DeployPage) DeployPage {
 	page.StreamURL, page.ReportURL, page.BundleURL, page.path, page.ClaimForm, page.Previous = "", "", "", "", nil, ""
+	page.Failures.AllURL = ""
 	if page.Part != nil {
 		part := *page.Part
 		part.WholeURL, page.Part = "", &part

@@ -83,6 +83,19 @@ func TestDeployPageOfALoss(t *testing.T) {
 	}
 }
 
+// What does not fit on the page is one step away, where there is a server.
+func TestMoreFailuresLeadToTheFile(t *testing.T) {
+	obs, r := big()
+	page := NewDeployPage(obs, r, time.UTC)
+	want := `<a href="/deploys/big/failures.csv" download>` + page.Failures.More
+	if html := render(t, Deploy(page)); page.Failures.More == "" || !strings.Contains(html, want) {
+		t.Errorf("no link %s", want)
+	}
+	if html := render(t, Standalone(page)); !strings.Contains(html, page.Failures.More) || strings.Contains(html, "failures.csv") {
+		t.Error("the file by itself leads to a server, or does not say how many more there are")
+	}
+}
+
 func TestClassesAreNotSummedAndNotMeasuredIsNotZero(t *testing.T) {
 	obs, r := firstReport(t)
 	r.Totals[analysis.ClassUser] = nil

@@ -8,6 +8,7 @@ type Table struct {
 	Rows    []Row
 	Foot    *Row
 	More    string // said below: how many rows are not shown
+	AllURL  string // where all rows can be had; empty where nowhere
 	Empty   string // said instead of a table without rows
 	Note    string
 }

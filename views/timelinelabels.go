@@ -10,10 +10,10 @@ import (
 // those of a common sans-serif, rather too wide than too narrow.
 const (
 	labelX     = 8
-	widestLeft = 210
+	widestLeft = 240
 	laneLabel  = 50 // "LB says", with the space before it
 	nameDigit  = 7.6
-	boldDigit  = 7.3
+	boldDigit  = 7.0
 	smallDigit = 6.0
 )
 
