@@ -116,6 +116,27 @@ func TestRulesTestComplains(t *testing.T) {
 	}
 }
 
+// A line that is too long is named, and the ones after it are tried.
+func TestRulesTestGoesOnAfterALongLine(t *testing.T) {
+	dir := t.TempDir()
+	config, log := filepath.Join(dir, "gapless.yml"), filepath.Join(dir, "app.log")
+	const line = "2026-10-14T06:25:01.000Z  INFO 1 --- [orders] [main] com.example.App : order=17 work begun\n"
+	for path, text := range map[string]string{config: rulesConfig, log: line + strings.Repeat("x", 3<<20) + "\n" + line + strings.Repeat("y", 2<<20) + "\n" + line} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, stdout, stderr := runProgram(t, nil, "rules", "test", "-c", config, "--log", "api-1", "--show", "matched", log)
+	if status != 0 || !strings.Contains(stderr, "line 2 is longer than") || !strings.Contains(stderr, "line 4 is longer than") {
+		t.Errorf("status %d, %s", status, stderr)
+	}
+	for _, number := range []string{":1\t", ":3\t", ":5\t"} {
+		if !strings.Contains(stdout, number) {
+			t.Errorf("%q is missing in %s", number, stdout)
+		}
+	}
+}
+
 // hasRow says whether a line of a table consists of these cells.
 func hasRow(table string, cells []string) bool {
 	for line := range strings.Lines(table) {

@@ -53,7 +53,7 @@ type journalDecoder struct {
 	entry  map[string][]byte // in the export format, while it is not whole
 	binary string            // name of the field whose length and content come next
 	data   []byte            // of it
-	resync bool              // after something that cannot be taken: until an empty line, or an object
+	resync bool              // after something that cannot be taken: until an empty line, an object or a cursor
 
 	ready []streamLine
 	bad   int // entries that are not understood
@@ -68,7 +68,7 @@ func (d *journalDecoder) take(raw []byte) {
 	case d.binary != "":
 		d.data = append(append(d.data, raw...), '\n')
 		d.finishBinary()
-	case d.resync && !bytes.HasPrefix(raw, []byte(`{"`)):
+	case d.resync && !bytes.HasPrefix(raw, []byte(`{"`)) && !bytes.HasPrefix(raw, []byte(fieldCursor+"=")):
 		d.resync = len(raw) > 0
 	case len(raw) == 0:
 		d.finish()
@@ -107,16 +107,29 @@ func (d *journalDecoder) finishBinary() {
 	case length > maxLine:
 		d.lost()
 	case have == length+1:
-		d.field([]byte(d.binary), d.data[8:8+length])
+		content := d.data[8 : 8+length]
+		if bytes.Contains(content, []byte("\n"+fieldReceived+"=")) {
+			d.lost() // its writer died in it, and another one went on
+			return
+		}
+		d.field([]byte(d.binary), content)
 		d.binary = ""
 	case have > length+1: // it ends within a line
 		d.lost()
 	}
 }
 
+// field takes one field. What stands but once in an entry begins the next one when it
+// comes again: the one before was cut short, and is told as that, since nobody knows
+// what is missing.
 func (d *journalDecoder) field(name, value []byte) {
 	if d.entry == nil {
 		d.entry = map[string][]byte{}
+	}
+	d.resync = false
+	if (string(name) == fieldCursor || string(name) == fieldReceived) && d.entry[string(name)] != nil {
+		d.bad++
+		clear(d.entry)
 	}
 	if wanted := d.wanted(name); wanted && d.entry[string(name)] == nil {
 		d.entry[string(name)] = bytes.Clone(value)

@@ -151,6 +151,38 @@ func TestMalformedJournal(t *testing.T) {
 	}
 }
 
+// Where a writer died in an entry and another one went on, the entry that was cut is
+// told, and takes nothing of the next one with it.
+func TestJournalEntryCutShort(t *testing.T) {
+	entry := func(n int, message string) string {
+		return fmt.Sprintf("__CURSOR=s=a;i=%d\n__REALTIME_TIMESTAMP=179599851009324%d\n_PID=1\nUNIT=orders.service\nMESSAGE=%s\n", n, n, message)
+	}
+	whole := entry(2, "orders.service: Scheduled restart job, restart counter is at 1.") + "\n"
+	for name, text := range map[string]string{
+		"after a field":         entry(1, "orders.service: Scheduled restart job, restart counter is at 7.") + whole,
+		"in a field's name":     "__CURSOR=s=a;i=1\n__REALTIME_TIMESTAMP=1795998510093241\n_PID=1\nMESS" + whole,
+		"in a field's text":     "__CURSOR=s=a;i=1\n__REALTIME_TIMESTAMP=1795998510093241\n_PID=1\nMESSAGE=orders.serv" + whole,
+		"after the cursor":      "__CURSOR=s=a;i=1\n" + whole,
+		"before the message":    "__CURSOR=s=a;i=1\n__REALTIME_TIMESTAMP=1795998510093241\n_PID=4711\n_COMM=java\n_SYSTEMD_UNIT=orders.service\n" + whole,
+		"in a binary field":     "__CURSOR=s=a;i=1\n__REALTIME_TIMESTAMP=1795998510093241\nMESSAGE\n\x40\x00\x00\x00\x00\x00\x00\x00half\n" + entry(3, "x") + whole,
+		"no blank line between": entry(1, "x") + entry(3, "y") + whole,
+	} {
+		path := filepath.Join(t.TempDir(), "journal")
+		put(t, path, text)
+		sink := &sink{}
+		r := open(t, Config{Kind: KindJournal, URL: path, Lines: logrules.Config{Target: "api-1", Unit: "orders.service", Sets: []string{"systemd"}}}, sink)
+		if err := r.Collect(t.Context(), time.Time{}, to); err != nil {
+			t.Fatal(err)
+		}
+		if len(sink.signals) != 1 || sink.signals[0].Values["restarts"] != "1" {
+			t.Errorf("cut %s: signals %+v", name, sink.signals)
+		}
+		if last := sink.runs[len(sink.runs)-1]; last.Code != "bad_reply" {
+			t.Errorf("cut %s: run %+v", name, last)
+		}
+	}
+}
+
 // A message of several lines is one message: what its further lines say is not said by
 // the program in a place where a rule looks.
 func TestJournalMessageOfSeveralLines(t *testing.T) {

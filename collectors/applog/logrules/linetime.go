@@ -67,7 +67,7 @@ func clock(b []byte, n, year, month, day int, zone *time.Location) (t time.Time,
 	hour, ok1 := digits(b[n : n+2])
 	minute, ok2 := digits(b[n+3 : n+5])
 	second, ok3 := digits(b[n+6 : n+8])
-	if !ok1 || !ok2 || !ok3 || year < 1970 || year > 9998 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60 {
+	if !ok1 || !ok2 || !ok3 || !possible(year, month, day, hour, minute, second) {
 		return t, 0, false
 	}
 	n += 8
@@ -85,8 +85,22 @@ func clock(b []byte, n, year, month, day int, zone *time.Location) (t time.Time,
 	} else {
 		t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, zone)
 	}
-	return t.UTC().Truncate(time.Microsecond), n + width, true
+	t = t.UTC().Truncate(time.Microsecond)
+	return t, n + width, inRange(t)
 }
+
+// possible says whether there is such a moment in the calendar: no 31 February, and a
+// second 60 only where one can be put in, at the end of an hour or of half of one.
+func possible(year, month, day, hour, minute, second int) bool {
+	if month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 60 || second == 60 && minute%30 != 29 {
+		return false
+	}
+	return year >= 1970 && year <= 9998 && day <= time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// inRange says whether a time lies in the years that are stored; an offset or a second
+// 60 can take it out of them.
+func inRange(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 9998 }
 
 // zoneOffset reads "Z", "±hh:mm" or "±hhmm", the latter also after a space.
 func zoneOffset(b []byte) (offset time.Duration, width int, ok bool) {

@@ -1,6 +1,9 @@
 package logrules
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // message is what a line says after its time, level, thread and logger, in Spring
 // Boot's default pattern, in Logback's, in Tomcat's, or in the journal's; else all
@@ -11,6 +14,9 @@ func message(line []byte, width int) (text []byte, origin string) {
 	if width > 0 {
 		if after, program, ok := journalPrefix(rest); ok {
 			if program == originSystemd {
+				if !shortForm(line[:width]) {
+					return rest, originApplication
+				}
 				return after, originSystemd
 			}
 			text, _ = inner(after)
@@ -100,7 +106,8 @@ func tomcatPrefix(b []byte) (rest []byte, ok bool) {
 
 // journalPrefix takes off "host program[pid]: ", as journalctl and syslog write it.
 func journalPrefix(b []byte) (rest []byte, program string, ok bool) {
-	if b, ok = word(b); !ok { // the host
+	host := b
+	if b, ok = word(b); !ok || !isHost(host[:bytes.IndexByte(host, ' ')]) {
 		return nil, "", false
 	}
 	colon := bytes.IndexByte(b, ' ')
@@ -116,6 +123,40 @@ func journalPrefix(b []byte) (rest []byte, program string, ok bool) {
 	}
 	program = string(b[:open])
 	return b[colon+1:], program, true
+}
+
+// shortForm says whether a time is written as syslog and journalctl's short forms have
+// it: "Oct 14 06:25:01", or 2026-10-14T06:25:01 with an offset.
+func shortForm(stamp []byte) bool {
+	if len(stamp) == 0 || stamp[0] == '[' || stamp[0] == ' ' {
+		return false
+	}
+	if stamp[0] >= 'A' && stamp[0] <= 'Z' {
+		return true
+	}
+	last := stamp[len(stamp)-1]
+	return len(stamp) > 19 && stamp[4] == '-' && stamp[10] == 'T' && stamp[19] != ',' && (last == 'Z' || bytes.ContainsAny(stamp[19:], "+-"))
+}
+
+// isHost says whether a word can be the name or address of a machine: letters, digits,
+// "-", "_", "." and ":", and neither a level nor a method of HTTP.
+func isHost(word []byte) bool {
+	for _, c := range word {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' && c != ':' {
+			return false
+		}
+	}
+	return len(word) > 0 && word[len(word)-1] != ':' && !noHosts[strings.ToUpper(string(word))]
+}
+
+// noHosts are the levels of the usual loggers and the methods of HTTP.
+var noHosts = map[string]bool{
+	"TRACE": true, "DEBUG": true, "INFO": true, "NOTICE": true, "WARN": true, "WARNING": true, "ERROR": true, "ERR": true,
+	"SEVERE": true, "FATAL": true, "PANIC": true, "CRITICAL": true, "CRIT": true, "ALERT": true, "EMERG": true, "EMERGENCY": true,
+	"CONFIG": true, "FINE": true, "FINER": true, "FINEST": true, "ALL": true, "OFF": true, "STDOUT": true, "STDERR": true,
+	"T": true, "D": true, "I": true, "W": true, "E": true, "F": true, "V": true, "INF": true, "DBG": true, "WRN": true, "FTL": true, "VERBOSE": true,
+	"GET": true, "HEAD": true, "POST": true, "PUT": true, "PATCH": true, "DELETE": true, "CONNECT": true, "OPTIONS": true,
+	"PROPFIND": true, "PROPPATCH": true, "MKCOL": true, "COPY": true, "MOVE": true, "LOCK": true, "UNLOCK": true, "SEARCH": true, "QUERY": true,
 }
 
 // level takes off a word of capitals and the spaces after it.

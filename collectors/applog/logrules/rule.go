@@ -2,11 +2,14 @@ package logrules
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"path"
 	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gapless/analysis"
 )
@@ -62,6 +65,9 @@ func (r *rule) match(c *current) (f fill, ok bool) {
 	if r.origin != "" && c.origin != "" && r.origin != c.origin {
 		return f, false
 	}
+	if r.origin == originSystemd && c.origin == "" && c.width > 0 {
+		return f, false // the line has a time and does not say that systemd wrote it
+	}
 	if c.line.ID != "" && r.id != "" {
 		if r.origin != "" && c.origin != r.origin {
 			return f, false
@@ -75,7 +81,7 @@ func (r *rule) match(c *current) (f fill, ok bool) {
 	}
 	for i, group := range r.groups {
 		if group != "" && m[2*i] >= 0 {
-			f.set(group, printable(c.message[m[2*i]:m[2*i+1]]))
+			f.set(group, kept(group, c.message[m[2*i]:m[2*i+1]]))
 		}
 	}
 	for group, value := range r.fixed {
@@ -94,6 +100,20 @@ const longest = 200
 // printable is a group's text as it is kept: valid, and cut where it is too long.
 func printable(b []byte) string {
 	return strings.ToValidUTF8(string(b[:min(len(b), longest)]), "")
+}
+
+// kept is what is kept of a group's text. What tells one thing from another is never
+// cut: of two long keys that differ only at their ends both would be one. In place of
+// its end stands a hash of the whole.
+func kept(group string, b []byte) string {
+	switch group {
+	case groupName, groupKey, groupTarget, groupStep, groupJourney:
+		if len(b) > longest || !utf8.Valid(b) {
+			sum := sha256.Sum256(b)
+			return strings.ToValidUTF8(string(b[:min(len(b), longest/2)]), "") + "~" + hex.EncodeToString(sum[:16])
+		}
+	}
+	return printable(b)
 }
 
 // Groups of a rule's pattern that are a signal's own fields; every other group is

@@ -1,6 +1,7 @@
 package logrules
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -136,21 +137,20 @@ func (f *TimeFormat) parse(b []byte, zone *time.Location, now time.Time) (t time
 			return t, 0, false
 		}
 		t = time.Unix(int64(epoch), int64(nanos))
-	case month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60:
+	case !possible(cmp.Or(year, 2000), month, day, hour, minute, second): // 2000 had a 29 February
 		return t, 0, false
 	case year == 0:
 		if t, ok = lastSuch(time.Month(month), day, hour, minute, second, zone, now); !ok {
 			return t, 0, false
 		}
 		t = t.Add(time.Duration(nanos))
-	case year < 1970 || year > 9998:
-		return t, 0, false
 	case hasOffset:
 		t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, time.UTC).Add(-offset)
 	default:
 		t = time.Date(year, time.Month(month), day, hour, minute, second, nanos, zone)
 	}
-	return t.UTC().Truncate(time.Microsecond), n, true
+	t = t.UTC().Truncate(time.Microsecond)
+	return t, n, inRange(t)
 }
 
 // fixed reads a number of so many digits.

@@ -1,0 +1,103 @@
+package logrules
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What an application writes of systemd's words is not systemd's: its line counts in
+// the short form of the journal and of syslog alone.
+func TestWhoIsSystemd(t *testing.T) {
+	in := interpreter(t, Config{Sets: []string{SetSystemd}})
+	const text = "orders.service: Scheduled restart job, restart counter is at 1."
+	want := []string{"systemd/restart-scheduled restart.scheduled orders.service restarts=1"}
+	for line, ok := range map[string]bool{
+		"Oct 14 06:25:01 api-1 systemd[1]: ":                          true,
+		"2026-10-14T06:25:01+0000 api-1 systemd[1]: ":                 true,
+		"2026-10-14T06:25:01.000000+00:00 api-1.local systemd[812]: ": true,
+		"2026-10-14T06:25:01Z 10.0.0.7 systemd[1]: ":                  true,
+		"2026-10-14T06:25:01-05:00 fe80::1 systemd[1]: ":              true,
+		"2026-10-14 06:25:01,000 INFO systemd[1]: ":                   false,
+		"2026-10-14 06:25:01,000 main systemd[1]: ":                   false,
+		"2026-10-14 06:25:01 api-1 systemd[1]: ":                      false,
+		"2026-10-14T06:25:01Z GET systemd[1]: ":                       false,
+		"2026-10-14T06:25:01Z get systemd[1]: ":                       false,
+		"2026-10-14T06:25:01Z WARN systemd[1]: ":                      false,
+		"2026-10-14T06:25:01Z INFO: systemd[1]: ":                     false,
+		"2026-10-14T06:25:01Z [main] systemd[1]: ":                    false,
+		"2026-10-14T06:25:01Z level=info systemd[1]: ":                false,
+		"2026-10-14T06:25:01Z /orders?q= systemd[1]: ":                false,
+		"2026-10-14T06:25:01,000+00:00 api-1 systemd[1]: ":            false,
+		"2026-10-14T06:25:01 api-1 systemd[1]: ":                      false,
+		"[2026-10-14T06:25:01Z] api-1 systemd[1]: ":                   false,
+		"Oct 14 06:25:01 INFO systemd[1]: ":                           false,
+		"Oct 14 06:25:01 api-1 x systemd[1]: ":                        false,
+		"Oct 14 06:25:01 api-1 systemd: ":                             false,
+		"Oct 14 06:25:01 api-1 systemd[x]: ":                          false,
+		"Oct 14 06:25:01 api-1 orders[1]: systemd[1]: ":               false,
+		"2026-10-14T06:25:01Z ":                                       false,
+	} {
+		got := told(t, in, line+text)
+		if ok && !slices.Equal(got, want) || !ok && len(got) > 0 {
+			t.Errorf("%s…: %q", line, got)
+		}
+	}
+}
+
+// Moments that no calendar has are no times.
+func TestImpossibleTimes(t *testing.T) {
+	now := time.Date(2026, 10, 14, 7, 0, 0, 0, time.UTC)
+	format, err := NewTimeFormat("%Y-%m-%dT%H:%M:%SZ", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stamp, possible := range map[string]bool{
+		"2026-02-28T06:25:01Z": true, "2028-02-29T06:25:01Z": true, "2026-10-31T06:25:01Z": true, "2016-12-31T23:59:60Z": true, "9998-12-31T23:59:59Z": true,
+		"2026-02-31T06:25:01Z": false, "2026-02-29T06:25:01Z": false, "2026-11-31T06:25:01Z": false, "2026-10-00T06:25:01Z": false,
+		"2026-10-14T06:25:60Z": false, "9998-12-31T23:59:60Z": false, "2026-13-01T06:25:01Z": false,
+	} {
+		if at, _, ok := lineTime([]byte(stamp+" x"), time.UTC, now); ok != possible {
+			t.Errorf("%s: %v, %v", stamp, at, ok)
+		}
+		if at, _, ok := format.read([]byte(stamp+" x"), time.UTC, now); ok != possible {
+			t.Errorf("%s in a format of its own: %v, %v", stamp, at, ok)
+		}
+	}
+	for _, stamp := range []string{"9998-12-31T23:59:59-01:00", "1970-01-01T00:00:00+01:00", "31-Feb-2026 06:25:01.000", "Feb 31 06:25:01 x", "Oct 14 06:25:60 x"} {
+		if at, _, ok := lineTime([]byte(stamp+" x"), time.UTC, now); ok {
+			t.Errorf("%s: %v", stamp, at)
+		}
+	}
+}
+
+// Two works whose keys agree in their first bytes are two.
+func TestLongKeys(t *testing.T) {
+	in := interpreter(t, Config{Own: []Own{
+		{Name: "work-began", Match: `^order=(?P<key>.+) of=(?P<name>\S+) work begun$`, Event: "work.began"},
+		{Name: "journey", Match: `^journey=(?P<journey>\S+) key=(?P<key>\S+) step=(?P<step>\S+)$`, Event: "journey.step"},
+	}})
+	long := strings.Repeat("k", 199)
+	seen := map[string]bool{}
+	for _, key := range []string{"k", long + "k", long + "ka", long + "kb", long + "kab", "\xff", "\xfe", ""} {
+		b, s := NewBatch(), State{}
+		in.Line(b, &s, Line{Text: []byte(spring("order=x" + key + " of=y" + key + " work begun"))})
+		in.Line(b, &s, Line{Text: []byte(spring("journey=x" + key + " key=y" + key + " step=z" + key))})
+		if len(b.Signals) != 1 || len(b.Journeys) != 1 {
+			t.Fatalf("%d signals, %d journeys", len(b.Signals), len(b.Journeys))
+		}
+		for _, text := range []string{"k" + b.Signals[0].Key, "n" + b.Signals[0].Name, "j" + b.Journeys[0].Journey, "J" + b.Journeys[0].Key, "s" + b.Journeys[0].Step} {
+			if seen[text] || len(text) > longest+1 {
+				t.Errorf("%q is that of another one, or too long", text)
+			}
+			seen[text] = true
+		}
+	}
+	if b, s := NewBatch(), (State{}); true {
+		in.Line(b, &s, Line{Text: []byte(spring("order=" + long + "k of=n work begun"))})
+		if b.Signals[0].Key != long+"k" {
+			t.Errorf("a key of %d bytes became %q", longest, b.Signals[0].Key)
+		}
+	}
+}
