@@ -27,7 +27,7 @@ func burstOverLimit(b *bench) ([]Finding, string) {
 			continue
 		}
 		limited = true
-		most, at := mostWithin(sent, time.Second-burstSlack)
+		most, _ := mostWithin(sent, time.Second-burstSlack)
 		if most <= d.PerSecond {
 			continue
 		}
@@ -37,7 +37,7 @@ func burstOverLimit(b *bench) ([]Finding, string) {
 			Values: map[string]any{
 				"dependency": d.Name, "limit": d.PerSecond, "most": whole, "surely": most, "average": float64(len(sent)) / max(seconds(sent[len(sent)-1].Sub(sent[0])), 1),
 			},
-			Evidence: b.callEvidence(d.Name, at, at.Add(time.Second)),
+			Evidence: b.callEvidence(d.Name, from, from.Add(time.Second)),
 		})
 	}
 	switch {

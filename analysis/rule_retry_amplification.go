@@ -47,11 +47,11 @@ func retryAmplification(b *bench) ([]Finding, string) {
 // amplification is how often a call was sent for one identifier, of some calls of the
 // window; zero without one.
 func (b *bench) amplification(dependency string, of func(call) bool) (factor float64, sent int) {
-	keys := map[string]bool{}
+	keys := map[string]struct{}{}
 	for _, c := range b.called {
 		if c.dependency == dependency && b.inWindow(c.sent) && of(c) {
 			sent++
-			keys[c.key] = true
+			keys[c.key] = struct{}{}
 		}
 	}
 	if sent == 0 {

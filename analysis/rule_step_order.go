@@ -17,22 +17,18 @@ func stepOrder(b *bench) ([]Finding, string) {
 			continue
 		}
 		f := Finding{Severity: SeverityHigh, Evidence: []Evidence{{Kind: "journeys", Source: list[0].source, Count: len(list)}}}
-		keys, pairs := []string{}, map[string]int{}
-		most := ""
+		type pair struct{ missing, later string }
+		keys, pairs := []string{}, map[pair]int{}
+		var most pair
 		for _, s := range list {
 			keys = append(keys, s.key)
 			f.From, f.To = Time{earliest(f.From.Time, s.at)}, Time{latest(f.To.Time, s.at)}
-			pair := s.missing + "\x00" + s.later
-			if pairs[pair]++; pairs[pair] > pairs[most] {
-				most = pair
+			each := pair{s.missing, s.later}
+			if pairs[each]++; pairs[each] > pairs[most] {
+				most = each
 			}
 		}
-		for _, s := range list {
-			if s.missing+"\x00"+s.later == most {
-				f.Values = map[string]any{"journey": r.Journey, "count": len(list), "started": r.Started, "later": s.later, "missing": s.missing, "keys": examples(keys)}
-				break
-			}
-		}
+		f.Values = map[string]any{"journey": r.Journey, "count": len(list), "started": r.Started, "later": most.later, "missing": most.missing, "keys": examples(keys)}
 		f.Evidence[0].From, f.Evidence[0].To = f.From, f.To
 		found = append(found, f)
 	}
