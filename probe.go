@@ -61,7 +61,7 @@ func (c *probeCommand) run(ctx context.Context, p *program) (int, error) {
 	// The server is asked before anything is sent: a wrong name or token ends here.
 	for _, one := range service.Probes {
 		now := analysis.Time{Time: time.Now().UTC().Truncate(time.Microsecond)}
-		if err := sink.send(ctx, c.Service, analysis.ProbeReport{Probe: one.Name, Vantage: vantage, From: now, To: now, Requests: []analysis.ProbeRecord{}}); err != nil {
+		if err := sink.send(ctx, c.Service, analysis.ProbeReport{Probe: one.Name, Vantage: vantage, From: now, To: now}, nil); err != nil {
 			return exitFailed, err
 		}
 	}
@@ -94,29 +94,38 @@ type remoteProbes struct {
 const probesACall = 1000
 
 // AddProbes implements [probe.Sink]. The stretch of time that the requests cover is
-// told with the last of them: until all are there, nothing is covered.
+// told with the last of them: until all are there, nothing is covered. Requests that
+// were kept while the server was away are told before, with stretches of no length.
 func (r remoteProbes) AddProbes(ctx context.Context, service string, run analysis.Run, requests []analysis.ProbeRequest) error {
-	for first := true; first || len(requests) > 0; first = false {
-		part := requests[:min(probesACall, len(requests))]
-		requests = requests[len(part):]
-		report := analysis.ProbeReport{
-			Probe: analysis.ProbeOf(run.Source), Vantage: r.vantage, From: analysis.Time{Time: run.From}, To: analysis.Time{Time: run.To}, Code: run.Code, Error: run.Error,
-			Requests: make([]analysis.ProbeRecord, len(part)),
-		}
-		if len(requests) > 0 {
-			report.To = report.From
-		}
-		for i := range part {
-			report.Requests[i] = analysis.ProbeRecordOf(part[i])
-		}
-		if err := r.send(ctx, service, report); err != nil {
+	report := analysis.ProbeReport{
+		Probe: analysis.ProbeOf(run.Source), Vantage: r.vantage, From: analysis.Time{Time: run.From}, To: analysis.Time{Time: run.To}, Code: run.Code, Error: run.Error,
+	}
+	for fitting(&report, requests) < len(requests) {
+		sent := analysis.Time{Time: requests[0].Sent}
+		early := analysis.ProbeReport{Probe: report.Probe, Vantage: r.vantage, From: sent, To: sent}
+		n := fitting(&early, requests)
+		if err := r.send(ctx, service, early, requests[:n]); err != nil {
 			return err
 		}
+		requests = requests[n:]
 	}
-	return nil
+	return r.send(ctx, service, report, requests)
 }
 
-func (r remoteProbes) send(ctx context.Context, service string, report analysis.ProbeReport) error {
+// fitting is how many of the first requests one call can carry with a report.
+func fitting(report *analysis.ProbeReport, requests []analysis.ProbeRequest) int {
+	n := 0
+	for n < min(probesACall, len(requests)) && report.Holds(requests[n].Sent) {
+		n++
+	}
+	return n
+}
+
+func (r remoteProbes) send(ctx context.Context, service string, report analysis.ProbeReport, requests []analysis.ProbeRequest) error {
+	report.Requests = make([]analysis.ProbeRecord, len(requests))
+	for i := range requests {
+		report.Requests[i] = analysis.ProbeRecordOf(requests[i])
+	}
 	body, err := json.Marshal(report)
 	if err != nil {
 		return fmt.Errorf("encode probe requests: %w", err)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"gapless/analysis"
 )
@@ -60,5 +61,48 @@ services:
 		if condition.Code == "one-vantage-point" {
 			t.Error("the report says that the probes looked from one place only")
 		}
+	}
+}
+
+// Requests that were kept while the server was away are told in calls that a server
+// takes, and the stretch that they cover with the last.
+func TestProbesKeptForLong(t *testing.T) {
+	began := time.Date(2026, 10, 14, 6, 0, 0, 0, time.UTC)
+	var got []analysis.ProbeReport
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var report analysis.ProbeReport
+		if err := json.NewDecoder(r.Body).Decode(&report); err != nil {
+			t.Error(err)
+		}
+		if err := report.Validate(); err != nil {
+			t.Error(err)
+		}
+		if err := report.CheckTimes(began.Add(6*time.Hour), began, time.Second); err != nil {
+			t.Error(err)
+		}
+		got = append(got, report)
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	defer server.Close()
+	var requests []analysis.ProbeRequest
+	for seq := range 5000 { // five hours
+		sent := began.Add(time.Duration(seq) * 3600 * time.Millisecond)
+		requests = append(requests, analysis.ProbeRequest{Run: "r1", Seq: seq, Sent: sent, Done: sent, Outcome: analysis.OutcomeTimeout})
+	}
+	run := analysis.Run{Source: "store@office", From: began, To: began.Add(time.Second), Code: "error", Error: "stopped"}
+	sink := remoteProbes{client: &client{server: server.URL, http: server.Client()}, vantage: "office"}
+	if err := sink.AddProbes(t.Context(), "orders", run, requests); err != nil {
+		t.Fatal(err)
+	}
+	told := 0
+	for i, report := range got {
+		told += len(report.Requests)
+		last := i == len(got)-1
+		if last != (report.Code == "error") || last != report.To.After(report.From.Time) || len(report.Requests) > probesACall {
+			t.Errorf("call %d: %s–%s, code %q, %d requests", i+1, report.From, report.To, report.Code, len(report.Requests))
+		}
+	}
+	if told != 5000 {
+		t.Errorf("%d requests were told", told)
 	}
 }

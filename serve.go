@@ -135,7 +135,7 @@ func newConsole(ctx context.Context, cfg *config, db *store.DB, log *slog.Logger
 	}
 	settings := web.Config{
 		Store: db, Zone: cfg.zone, Version: version(), Token: cfg.token, Password: cfg.password, Hosts: cfg.hosts,
-		Collect: c.collect, Log: log, Judge: c.judge, Now: db.Now, Ended: c.roster.ended,
+		Collect: c.collect, Log: log, Judge: c.judge, Now: db.Now, Ended: c.roster.ended, Retention: cfg.retention,
 		Bundle: bundler{db: db, judge: c.roster.judge}.write,
 	}
 	if cfg.noSources {

@@ -112,7 +112,7 @@ type ProbeReport struct {
 	Vantage  string        `json:"vantage"` // the place; has no @
 	From     Time          `json:"from"`    // of the stretch
 	To       Time          `json:"to"`
-	Code     string        `json:"code,omitempty"` // of a stretch in which it could not probe, else empty
+	Code     string        `json:"code,omitempty"` // of [RunCodes], where it could not probe, else empty
 	Error    string        `json:"error,omitempty"`
 	Requests []ProbeRecord `json:"requests"`
 }
@@ -129,6 +129,9 @@ func (r *ProbeReport) Validate() error {
 	case !Plausible(r.From.Time) || !Plausible(r.To.Time) || r.To.Before(r.From.Time):
 		return fmt.Errorf("from and to are no stretch of time")
 	}
+	if err := CheckRunCode(r.Code); err != nil {
+		return err
+	}
 	if err := checkName("vantage", r.Vantage); err != nil {
 		return err
 	}
@@ -142,6 +145,69 @@ func (r *ProbeReport) Validate() error {
 
 // KindProbe is the kind of the runs that live probers store, wherever they are.
 const KindProbe = "probe"
+
+// How far a prober's times may be off: from the present by its own clock, and a request
+// from the stretch that it is told with.
+const (
+	probeClockAhead = time.Hour
+	probeBefore     = time.Minute
+	probeWait       = time.Hour
+)
+
+// CheckTimes says what in a valid report cannot have happened by now: what is later, or
+// was before oldest (zero: nothing is too old), and requests that were not sent in the
+// stretch or took longer than an hour beyond timeout. A report vouches for its stretch,
+// and one of a time to come would vouch for what nobody saw.
+func (r *ProbeReport) CheckTimes(now, oldest time.Time, timeout time.Duration) error {
+	latest := now.Add(probeClockAhead)
+	switch {
+	case r.To.After(latest):
+		return fmt.Errorf("to is %s, and it is %s", r.To.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
+	case r.From.Before(oldest):
+		return fmt.Errorf("from is %s, and nothing is kept of before %s", r.From.UTC().Format(time.RFC3339), oldest.UTC().Format(time.RFC3339))
+	}
+	for i := range r.Requests {
+		q := &r.Requests[i]
+		switch {
+		case !r.Holds(q.Sent.Time):
+			return fmt.Errorf("request %d: sent is not between a minute before from and an hour after to", i+1)
+		case q.Sent.After(latest) || q.Done.After(latest):
+			return fmt.Errorf("request %d: its times are still to come", i+1)
+		case q.Done.Sub(q.Sent.Time) > probeWait+timeout:
+			return fmt.Errorf("request %d: done is more than %s after sent", i+1, probeWait+timeout)
+		}
+	}
+	return nil
+}
+
+// Holds reports whether a request that was sent at a time may be told with a report's
+// stretch: one that got stuck ends a stretch, and later ones are told with it.
+func (r *ProbeReport) Holds(sent time.Time) bool {
+	return !sent.Before(r.From.Add(-probeBefore)) && !sent.After(r.To.Add(probeWait))
+}
+
+// MostRunError bounds the text of a failure that is told from elsewhere, in bytes.
+const MostRunError = 500
+
+// Run is a valid report as a run; at is when it was told, by the clock of whom it was
+// told to: of two runs over the same time the later one counts.
+func (r *ProbeReport) Run(at time.Time) Run {
+	return Run{
+		Source: VantageSource(r.Probe, r.Vantage), Kind: KindProbe, From: r.From.UTC(), To: r.To.UTC(), At: at.UTC().Truncate(time.Microsecond),
+		Rows: len(r.Requests), Code: r.Code, Error: Clip(r.Error, MostRunError),
+	}
+}
+
+// RunCodes are the stable words for why a run failed that may be told from elsewhere.
+var RunCodes = []string{CodeUnreachable, CodeForbidden, CodeNotFound, CodeThrottled, CodeBadReply, CodeError}
+
+// CheckRunCode refuses a code that is neither empty nor one of [RunCodes].
+func CheckRunCode(code string) error {
+	if code != "" && !slices.Contains(RunCodes, code) {
+		return fmt.Errorf("code %q is not known; allowed: %s", Clip(code, 100), strings.Join(RunCodes, ", "))
+	}
+	return nil
+}
 
 // vantageSign stands between a probe's name and the place that it was sent from.
 const vantageSign = "@"

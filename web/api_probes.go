@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -45,10 +46,14 @@ func (s *Server) apiProbes(c echo.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the rules of service %s: %w", name, err)
 	}
-	run := analysis.Run{
-		Source: analysis.VantageSource(told.Probe, told.Vantage), Kind: analysis.KindProbe, From: told.From.UTC(), To: told.To.UTC(), At: told.To.UTC(),
-		Rows: len(told.Requests), Code: told.Code, Error: told.Error,
+	now, oldest := s.cfg.Now(), time.Time{}
+	if s.cfg.Retention > 0 {
+		oldest = now.Add(-s.cfg.Retention)
 	}
+	if err := told.CheckTimes(now, oldest, service.Probes[i].Timeout); err != nil {
+		return badRequest(upper(err.Error()) + ".")
+	}
+	run := told.Run(now)
 	requests := make([]analysis.ProbeRequest, len(told.Requests))
 	for n := range told.Requests {
 		requests[n] = told.Requests[n].Request(run.Source, told.Probe, service.Probes[i].Class, names)

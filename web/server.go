@@ -45,6 +45,8 @@ type Config struct {
 	Bundle func(ctx context.Context, deploy string, w io.Writer) error
 	Log    *slog.Logger
 	Now    func() time.Time // nil is time.Now
+	// Retention is how long evidence is kept: what is older is not taken. 0: no bound.
+	Retention time.Duration
 }
 
 // Server answers the console's requests.

@@ -540,6 +540,9 @@ func newServer(t *testing.T, cfg Config) *testServer {
 		t.Fatal(err)
 	}
 	cfg.Store, cfg.Zone = db, time.FixedZone("Asia/Seoul", 9*60*60)
+	if cfg.Now == nil {
+		cfg.Now = db.Now
+	}
 	if cfg.Judge == nil {
 		cfg.Judge = analysis.Judge
 	}

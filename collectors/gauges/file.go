@@ -2,7 +2,6 @@ package gauges
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/go-json-experiment/json"
 
 	"gapless/analysis"
 	"gapless/collectors/ndjson"
@@ -36,6 +37,13 @@ func RecordOf(run analysis.Run, gauges []analysis.Gauge) Record {
 	return record
 }
 
+// How far a line may be ahead of the present, by the clock of who wrote it; and how far
+// it may reach back: a scrape vouches for the time since the one before.
+const (
+	clockAhead   = time.Hour
+	longestPause = 24 * time.Hour
+)
+
 // FileConfig describes a file of scrapes.
 type FileConfig struct {
 	Service, Source, Path string
@@ -57,6 +65,9 @@ type File struct {
 func NewFile(cfg FileConfig, sink Sink) (*File, error) {
 	if cfg.Path == "" {
 		return nil, fmt.Errorf("metrics %s: path is missing", cfg.Source)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	feed := ndjson.NewFeed(ndjson.FeedConfig{
 		Service: cfg.Service, Source: cfg.Source, Kind: KindFile, Path: cfg.Path, Every: cfg.Every, Now: cfg.Now, Log: cfg.Log,
@@ -89,6 +100,11 @@ func (f *File) batch(from, to time.Time, last *time.Time) ndjson.Batch {
 			if err != nil {
 				return time.Time{}, err
 			}
+			// What is read as it is written was not scraped in a time to come, and would
+			// vouch for all of it.
+			if at := one.run.To; to.IsZero() && at.After(f.cfg.Now().Add(clockAhead)) {
+				return time.Time{}, fmt.Errorf("at is %s, which is still to come", at.Format(time.RFC3339))
+			}
 			*last = one.run.To
 			if to.IsZero() || !one.run.To.Before(from) && one.run.To.Before(to) {
 				scrapes = append(scrapes, one)
@@ -114,6 +130,7 @@ func (f *File) decode(line []byte, last time.Time) (scrape, error) {
 		Record
 		Values map[string]*float64 `json:"values"` // nil: null, which is no zero
 	}
+	// The same name twice in one object is refused: nobody knows which of them is meant.
 	if err := json.Unmarshal(line, &record); err != nil {
 		return scrape{}, err
 	}
@@ -123,6 +140,10 @@ func (f *File) decode(line []byte, last time.Time) (scrape, error) {
 		return scrape{}, errors.New("at is missing")
 	case !analysis.Plausible(at):
 		return scrape{}, fmt.Errorf("at is in the year %d", at.Year())
+	case !record.From.IsZero() && (record.From.After(at) || at.Sub(record.From.Time) > longestPause):
+		return scrape{}, &ndjson.DatedError{At: at, Err: fmt.Errorf("from is not in the %s before at", longestPause)}
+	case analysis.CheckRunCode(record.Code) != nil:
+		return scrape{}, &ndjson.DatedError{At: at, Err: analysis.CheckRunCode(record.Code)}
 	case len(record.Values) == 0 && record.Code == "":
 		return scrape{}, &ndjson.DatedError{At: at, Err: errors.New("neither values nor a code of what failed")}
 	}
@@ -130,12 +151,12 @@ func (f *File) decode(line []byte, last time.Time) (scrape, error) {
 	if from.IsZero() {
 		from = last
 	}
-	if from.IsZero() || from.After(at) {
+	if from.IsZero() || from.After(at) || at.Sub(from) > longestPause {
 		from = at
 	}
 	one := scrape{run: analysis.Run{
 		Source: f.cfg.Source, Kind: KindFile, From: from.UTC(), To: at.UTC(), At: at.UTC(), Rows: len(record.Values),
-		Code: analysis.Clip(record.Code, longestText), Error: analysis.Clip(record.Error, longestText),
+		Code: record.Code, Error: analysis.Clip(record.Error, longestText),
 	}}
 	for _, role := range slices.Sorted(maps.Keys(record.Values)) {
 		if !slices.Contains(analysis.GaugeRoles, role) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,37 +72,69 @@ func (s *selector) takes(labels []*dto.LabelPair) bool {
 }
 
 // valuesIn reads the values that are looked for from a page in the text exposition
-// format, version 0.0.4. Series that one selector takes are summed. A value that is
-// not on the page, or not a number, is missing, and the error names all of them.
+// format, version 0.0.4. Series that one selector takes are summed, so that a sum is
+// told only where every one of them is a number and on the page once. Of a page that is
+// not whole nothing is told: what is missing may belong to any sum. The error names
+// every value that is missing, and why.
 func valuesIn(page []byte, reads []read) (map[string]float64, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(page))
-	if err != nil && len(families) == 0 {
-		return nil, badReply("not the text exposition format: " + err.Error())
+	if err != nil {
+		if len(families) == 0 {
+			return nil, badReply("not the text exposition format: " + err.Error())
+		}
+		return nil, badReply("the page is not whole: " + err.Error())
 	}
 	values := map[string]float64{}
 	var missing []string
 	for i := range reads {
-		sum, series := 0.0, 0
-		for _, sample := range samplesOf(families, reads[i].name) {
-			if reads[i].takes(sample.labels) && !math.IsNaN(sample.value) && !math.IsInf(sample.value, 0) {
-				sum += sample.value
-				series++
-			}
-		}
-		if series == 0 {
-			missing = append(missing, reads[i].from)
+		value, why := reads[i].sum(samplesOf(families, reads[i].name))
+		if why != "" {
+			missing = append(missing, reads[i].from+": "+why)
 			continue
 		}
-		values[reads[i].role] = sum
+		values[reads[i].role] = value
 	}
-	switch {
-	case len(missing) > 0:
-		return values, badReply("not on the page: " + strings.Join(missing, ", "))
-	case err != nil: // everything was found, and yet the page is not whole
-		return values, badReply("the page is not whole: " + err.Error())
+	if len(missing) > 0 {
+		return values, badReply(strings.Join(missing, ", "))
 	}
 	return values, nil
+}
+
+// sum adds what the selector takes; why says why there is no sum.
+func (s *selector) sum(samples []sample) (sum float64, why string) {
+	seen := map[string]bool{}
+	for _, each := range samples {
+		if !s.takes(each.labels) {
+			continue
+		}
+		if math.IsNaN(each.value) || math.IsInf(each.value, 0) {
+			return 0, fmt.Sprintf("a series has the value %v", each.value)
+		}
+		series := seriesKey(each.labels)
+		if seen[series] {
+			return 0, "the same series is on the page twice"
+		}
+		seen[series] = true
+		sum += each.value
+	}
+	if len(seen) == 0 {
+		return 0, "not on the page"
+	}
+	if math.IsInf(sum, 0) {
+		return 0, "the sum is too large for a number"
+	}
+	return sum, ""
+}
+
+// seriesKey tells series of one name apart.
+func seriesKey(labels []*dto.LabelPair) string {
+	pairs := make([]string, len(labels))
+	for i, label := range labels {
+		pairs[i] = strconv.Quote(label.GetName()) + "=" + strconv.Quote(label.GetValue())
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, ",")
 }
 
 type sample struct {
