@@ -163,11 +163,9 @@ func (b *bench) awaited(horizon map[string]time.Time) []Awaited {
 	return list
 }
 
-// blindByRuns finds what no run of a collector vouches for: in the order in which
-// the runs ended, a good one covers its span and a failed one uncovers it.
-func (b *bench) blindByRuns(source string) []Blind {
-	var covered []span
-	var failed []Run
+// vouched is what runs of a collector vouch for, and those that failed: in the order
+// in which the runs ended, a good one covers its span and a failed one uncovers it.
+func (b *bench) vouched(source string) (covered []span, failed []Run) {
 	runs := slices.Clone(b.obs.Runs)
 	slices.SortStableFunc(runs, func(x, y Run) int { return cmp.Or(x.At.Compare(y.At), x.From.Compare(y.From)) })
 	for _, r := range runs {
@@ -181,6 +179,12 @@ func (b *bench) blindByRuns(source string) []Blind {
 		failed = append(failed, r)
 		covered = subtract(covered, span{r.From, r.To})
 	}
+	return covered, failed
+}
+
+// blindByRuns finds what no run of a collector vouches for.
+func (b *bench) blindByRuns(source string) []Blind {
+	covered, failed := b.vouched(source)
 	blind := []Blind{}
 	lag := b.readingLag(source)
 	for _, hole := range holes(b.from, b.seenTo, covered) {
@@ -375,4 +379,53 @@ func (b *bench) controls() []Control {
 		controls[i].Matched += c.Matched
 	}
 	return controls
+}
+
+// linesIn counts the lines that the rules were tried on in some sources and a span, by
+// whole seconds.
+func (b *bench) linesIn(sources []string, from, to time.Time) int {
+	type second struct {
+		source string
+		at     int64
+	}
+	lines, n := map[second]int{}, 0
+	for _, c := range b.obs.Counts {
+		if slices.Contains(sources, c.Source) && !c.Second.Before(from.Truncate(time.Second)) && c.Second.Before(to) {
+			k := second{c.Source, c.Second.Unix()}
+			lines[k] = max(lines[k], c.Lines)
+		}
+	}
+	for _, each := range lines {
+		n += each
+	}
+	return n
+}
+
+// blindIn reports whether any of some sources is blind somewhere in [from, to], as far
+// as the window reaches. A source of which nothing is known is blind.
+func (b *bench) blindIn(sources []string, from, to time.Time) bool {
+	for _, source := range sources {
+		c := b.coverage[source]
+		if c == nil {
+			return true
+		}
+		for _, blind := range c.Blind {
+			if blind.From.Before(to) && blind.To.After(from) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// unseenIn reports whether any of some sources that are read by runs is blind somewhere
+// in [from, to], or, before the window, where no run that reaches into it vouches.
+func (b *bench) unseenIn(sources []string, from, to time.Time) bool {
+	if b.blindIn(sources, from, to) {
+		return true
+	}
+	return from.Before(b.from) && slices.ContainsFunc(sources, func(source string) bool {
+		covered, _ := b.vouched(source)
+		return len(holes(from, earliest(to, b.from), covered)) > 0
+	})
 }

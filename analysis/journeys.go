@@ -19,6 +19,7 @@ type witness struct {
 type trip struct {
 	key      string
 	began    time.Time
+	first    string                   // the step that it was seen to begin with
 	attempts map[string][]JourneyStep // by step, in order
 }
 
@@ -32,11 +33,12 @@ func (t *trip) ok(step string) *JourneyStep {
 	return nil
 }
 
-// skipped is a later step that succeeded though an earlier one never did.
+// skipped is a later step that succeeded though an earlier one had not.
 type skipped struct {
 	key, later, missing string
 	at                  time.Time // of the later step
 	source              string
+	late                bool // the earlier one succeeded afterwards
 }
 
 // witnesses are who tells a journey, the first that is configured first; without
@@ -80,7 +82,7 @@ func (b *bench) trips(j Journey, w witness) []*trip {
 		}
 		t := byKey[s.Key]
 		if t == nil { // steps come in the order of their times
-			t = &trip{key: s.Key, began: s.At, attempts: map[string][]JourneyStep{}}
+			t = &trip{key: s.Key, began: s.At, first: s.Step, attempts: map[string][]JourneyStep{}}
 			byKey[s.Key] = t
 			list = append(list, t)
 		}
@@ -127,47 +129,75 @@ func (c *JourneyCounts) add(more JourneyCounts) {
 }
 
 // ending says how one journey ended. A step that is missing proves something only
-// where its witness saw all of the time in which it was due.
+// where its witness saw all of the time in which it was due: from the first attempt on,
+// and where that was at a later step, also as long before it as a journey may take.
 func (b *bench) ending(j Journey, w witness, t *trip) JourneyCounts {
 	within := j.Within
 	if within <= 0 {
 		within = EdgeReach
 	}
-	due := t.began.Add(within)
-	done, first := 0, true
-	later, missing := "", ""
-	var laterAt time.Time
-	for i, step := range j.Steps {
-		if t.ok(step) == nil {
-			continue
-		}
-		done++
-		first = first && t.attempts[step][0].Outcome == OutcomeOK
-		for _, earlier := range j.Steps[:i] {
-			if t.ok(earlier) == nil {
-				later, missing, laterAt = step, earlier, t.ok(step).At
-			}
-		}
+	since, until := t.began, t.began.Add(within)
+	if len(j.Steps) > 0 && t.first != j.Steps[0] {
+		since = t.began.Add(-within)
 	}
-	counts := JourneyCounts{Started: 1}
+	all, atOnce := true, true
+	for _, step := range j.Steps {
+		all = all && t.ok(step) != nil
+		atOnce = atOnce && len(t.attempts[step]) > 0 && t.attempts[step][0].Outcome == OutcomeOK
+	}
+	wrong := b.wrongOrder(j, t)
+	if wrong != nil && wrong.late {
+		until = wrong.at
+	}
 	seenTo := b.obs.At
 	if end := b.obs.To.Add(b.obs.Service.JourneyReach()); seenTo.IsZero() || end.Before(seenTo) {
 		seenTo = end
 	}
+	counts := JourneyCounts{Started: 1}
 	switch {
-	case done == len(j.Steps) && first:
+	case wrong == nil && all && atOnce:
 		counts.Completed = 1
-	case done == len(j.Steps):
+	case wrong == nil && all:
 		counts.AfterRetries = 1
-	case due.After(seenTo) || b.blindIn(w.sources, t.began, due):
+	case until.After(seenTo) || b.unseenIn(w.sources, since, until):
 		counts.Undecided = 1
-	case missing != "":
+	case wrong != nil:
 		counts.WithoutEarlier = 1
-		b.skipped[j.Name] = append(b.skipped[j.Name], skipped{t.key, later, missing, laterAt, t.ok(later).Source})
+		b.skipped[j.Name] = append(b.skipped[j.Name], *wrong)
 	default:
 		counts.NeverFinished = 1
 	}
 	return counts
+}
+
+// wrongOrder is a step of a journey that succeeded though an earlier one had not: it
+// never did, or had failed by then and succeeded only afterwards. Nil without one. An
+// earlier step that nobody saw fail may only have been told late.
+func (b *bench) wrongOrder(j Journey, t *trip) *skipped {
+	var found *skipped
+	for i, step := range j.Steps {
+		later := t.ok(step)
+		if later == nil {
+			continue
+		}
+		for _, earlier := range j.Steps[:i] {
+			ok, late := t.ok(earlier), false
+			if ok != nil {
+				slack := time.Duration(0)
+				if ok.Source != later.Source { // two clocks
+					slack = b.doubt
+				}
+				failed := t.attempts[earlier][0].At.Before(later.At.Add(-slack)) && t.attempts[earlier][0].Outcome != OutcomeOK
+				if late = failed && ok.At.After(later.At.Add(slack)); !late {
+					continue
+				}
+			}
+			if found == nil || found.late || !late { // one that never succeeded says more
+				found = &skipped{t.key, step, earlier, later.At, later.Source, late}
+			}
+		}
+	}
+	return found
 }
 
 // reconcile compares, step by step, the identifiers for which two witnesses say that

@@ -12,9 +12,9 @@ type JourneyReport struct {
 // JourneyCounts say how journeys ended. Started is the sum of the others.
 type JourneyCounts struct {
 	Started        int `json:"started"`
-	Completed      int `json:"completed"`               // every step at its first attempt, in order
+	Completed      int `json:"completed"`               // every step at its first attempt, in whatever order they were told
 	AfterRetries   int `json:"completed_after_retries"` // every step, some at a later attempt
-	WithoutEarlier int `json:"later_without_earlier"`   // a later step succeeded though an earlier one never did
+	WithoutEarlier int `json:"later_without_earlier"`   // a later step succeeded though an earlier one never did, or had failed and did only afterwards
 	NeverFinished  int `json:"never_finished"`          // a step is missing when the time was up
 	Undecided      int `json:"undecided"`               // its time was not up when evidence ended, or a source was blind in it
 }

@@ -1,8 +1,9 @@
 package analysis
 
-// stepOrder fires when a later step of a journey succeeded though an earlier one never
-// did: an order acknowledged that nobody had read. The records must have been seen
-// for all of the time in which the earlier step was due.
+// stepOrder fires when a later step of a journey succeeded though an earlier one had
+// not: it never did, or it had failed by then and succeeded only afterwards. An order is
+// acknowledged that nobody has read. The records must have been seen for all of the time
+// in which the earlier step was due.
 func stepOrder(b *bench) ([]Finding, string) {
 	if len(b.obs.Service.Journeys) == 0 {
 		return nil, whyNoJourneys
@@ -18,17 +19,20 @@ func stepOrder(b *bench) ([]Finding, string) {
 		}
 		f := Finding{Severity: SeverityHigh, Evidence: []Evidence{{Kind: "journeys", Source: list[0].source, Count: len(list)}}}
 		type pair struct{ missing, later string }
-		keys, pairs := []string{}, map[pair]int{}
+		keys, pairs, late := []string{}, map[pair]int{}, 0
 		var most pair
 		for _, s := range list {
 			keys = append(keys, s.key)
 			f.From, f.To = Time{earliest(f.From.Time, s.at)}, Time{latest(f.To.Time, s.at)}
+			if s.late {
+				late++
+			}
 			each := pair{s.missing, s.later}
 			if pairs[each]++; pairs[each] > pairs[most] {
 				most = each
 			}
 		}
-		f.Values = map[string]any{"journey": r.Journey, "count": len(list), "started": r.Started, "later": most.later, "missing": most.missing, "keys": examples(keys)}
+		f.Values = map[string]any{"journey": r.Journey, "count": len(list), "started": r.Started, "later": most.later, "missing": most.missing, "late": late, "keys": examples(keys)}
 		f.Evidence[0].From, f.Evidence[0].To = f.From, f.To
 		found = append(found, f)
 	}

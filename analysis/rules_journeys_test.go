@@ -46,7 +46,7 @@ func journeyCases() []ruleCase {
 		},
 		check: func(t *testing.T, f Finding) {
 			if f.Values["count"] != 2 || f.Values["later"] != "ack" || f.Values["missing"] != "detail" || !reflect.DeepEqual(f.Values["keys"], []string{"o-2", "o-3"}) ||
-				f.Values["started"] != 3 || !f.From.Equal(f.Evidence[0].From.Time) {
+				f.Values["started"] != 3 || f.Values["late"] != 0 || !f.From.Equal(f.Evidence[0].From.Time) {
 				t.Errorf("%+v", f)
 			}
 		},
@@ -133,4 +133,88 @@ func TestStepOrderWithoutEvidence(t *testing.T) {
 			t.Errorf("%+v, want %s", got, c.why)
 		}
 	}
+}
+
+// A step is missing only where its witness saw all of the time in which it was due, and
+// one that was seen last may have come first.
+func TestStepsInWrongOrder(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lay  func(*scene)
+		want JourneyCounts
+	}{
+		{"the first step lies where the log was blind", func(s *scene) {
+			s.travel("client", "o", 100, "detail", "ack")
+			s.blindRecords(98, 99.9)
+		}, JourneyCounts{Started: 1, Undecided: 1}},
+		{"blind longer before than it may take", func(s *scene) {
+			s.travel("client", "o", 100, "detail", "ack")
+			s.blindRecords(85, 90)
+		}, JourneyCounts{Started: 1, WithoutEarlier: 1}},
+		{"blind before, and it began with its first step", func(s *scene) {
+			s.travel("client", "o", 100, "create", "ack")
+			s.blindRecords(98, 99.9)
+		}, JourneyCounts{Started: 1, WithoutEarlier: 1}},
+		{"the first step lies before what was read", func(s *scene) {
+			s.travel("client", "o", 2, "detail", "ack")
+			s.obs.Runs[len(s.obs.Runs)-1].From = s.at(-1)
+		}, JourneyCounts{Started: 1, Undecided: 1}},
+		{"a run that reaches further back vouches", func(s *scene) {
+			s.travel("client", "o", 2, "detail", "ack")
+		}, JourneyCounts{Started: 1, WithoutEarlier: 1}},
+		{"it had failed, and succeeded only afterwards", func(s *scene) {
+			s.travel("client", "o", 100, "create", "detail:lb_5xx", "ack", "detail")
+		}, JourneyCounts{Started: 1, WithoutEarlier: 1}},
+		{"blind before the later step succeeded", func(s *scene) {
+			s.travel("client", "o", 100, "create", "detail:lb_5xx", "ack", "detail")
+			s.blindRecords(100.6, 100.9)
+		}, JourneyCounts{Started: 1, Undecided: 1}},
+		{"blind after it", func(s *scene) {
+			s.travel("client", "o", 100, "create", "detail:lb_5xx", "ack", "detail")
+			s.blindRecords(101.2, 101.4)
+		}, JourneyCounts{Started: 1, WithoutEarlier: 1}},
+		{"it had not failed: it may only have been told late", func(s *scene) {
+			s.travel("client", "o", 100, "create", "ack", "detail")
+		}, JourneyCounts{Started: 1, Completed: 1}},
+		{"it failed after the later step", func(s *scene) {
+			s.travel("client", "o", 100, "create", "ack", "detail:lb_5xx", "detail")
+		}, JourneyCounts{Started: 1, AfterRetries: 1}},
+		{"one never succeeded, another only afterwards", func(s *scene) {
+			s.travel("client", "o", 100, "create:lb_5xx", "ack", "create")
+		}, JourneyCounts{Started: 1, WithoutEarlier: 1}},
+	} {
+		s := newScene(t)
+		drainedScene(s)
+		s.prepare()
+		s.journeys("client")
+		c.lay(s)
+		r := Judge(s.obs)
+		if got := r.Journeys[0].JourneyCounts; got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		if fired := ruleOf(r, "step-order").State == RuleFired; fired != (c.want.WithoutEarlier > 0) {
+			t.Errorf("%s: fired %v", c.name, fired)
+		}
+	}
+}
+
+// Two logs have two clocks: an order of less than their doubt is none.
+func TestStepsOfTwoClocks(t *testing.T) {
+	b := newTable()
+	j := Journey{Steps: []string{"create", "ack"}}
+	for doubt, want := range map[time.Duration]bool{0: true, 499 * time.Millisecond: true, 500 * time.Millisecond: false} {
+		b.doubt = doubt
+		tr := &trip{attempts: map[string][]JourneyStep{
+			"create": {{Source: "a", At: b.at(1), Outcome: OutcomeLB5xx}, {Source: "a", At: b.at(3), Outcome: OutcomeOK}},
+			"ack":    {{Source: "b", At: b.at(2.5), Outcome: OutcomeOK}},
+		}}
+		if got := b.wrongOrder(j, tr); (got != nil) != want || want && !got.late {
+			t.Errorf("with a doubt of %s: %+v", doubt, got)
+		}
+	}
+}
+
+// blindRecords takes a stretch out of what was read of the client's records.
+func (s *scene) blindRecords(from, to float64) {
+	s.obs.Runs = append(s.obs.Runs, Run{Source: "client", From: s.at(from), To: s.at(to), At: s.at(400), Code: "bad_reply", Error: "line 3"})
 }

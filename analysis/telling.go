@@ -95,68 +95,6 @@ func (b *bench) logsOf(target string) []string {
 	return names
 }
 
-// linesIn counts the lines that the rules were tried on in some sources and a span, by
-// whole seconds.
-func (b *bench) linesIn(sources []string, from, to time.Time) int {
-	type second struct {
-		source string
-		at     int64
-	}
-	lines, n := map[second]int{}, 0
-	for _, c := range b.obs.Counts {
-		if slices.Contains(sources, c.Source) && !c.Second.Before(from.Truncate(time.Second)) && c.Second.Before(to) {
-			k := second{c.Source, c.Second.Unix()}
-			lines[k] = max(lines[k], c.Lines)
-		}
-	}
-	for _, each := range lines {
-		n += each
-	}
-	return n
-}
-
-// blindIn reports whether any of some sources is blind somewhere in [from, to], as far
-// as the window reaches. A source of which nothing is known is blind.
-func (b *bench) blindIn(sources []string, from, to time.Time) bool {
-	for _, source := range sources {
-		c := b.coverage[source]
-		if c == nil {
-			return true
-		}
-		for _, blind := range c.Blind {
-			if blind.From.Before(to) && blind.To.After(from) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// signalEvidence points at signals of one source each.
-func signalEvidence(signals ...*Signal) []Evidence {
-	var list []Evidence
-	index := map[string]int{}
-	for _, s := range signals {
-		i, ok := index[s.Source]
-		if !ok {
-			i = len(list)
-			index[s.Source] = i
-			list = append(list, Evidence{Kind: "signals", Source: s.Source, From: Time{s.At}, To: Time{s.At}})
-		}
-		e := &list[i]
-		e.From, e.To, e.Count = Time{earliest(e.From.Time, s.At)}, Time{latest(e.To.Time, s.At)}, e.Count+1
-	}
-	return list
-}
-
-// maxExamples is how many identifiers a finding or a report lists.
-const maxExamples = 10
-
-func examples(keys []string) []string {
-	keys = slices.Compact(slices.Sorted(slices.Values(keys)))
-	return append([]string{}, keys[:min(len(keys), maxExamples)]...)
-}
-
 // setOf is the rule set that a rule belongs to; empty for one from the configuration.
 func setOf(rule string) string {
 	set, _, ok := strings.Cut(rule, "/")

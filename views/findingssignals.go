@@ -167,7 +167,15 @@ func stepOrder(v values) (sentence, remedy string) {
 	if started, ok := v.count("started"); ok {
 		what += " of " + Count(started)
 	}
-	sentence = "In " + what + ", " + later + " succeeded though " + missing + " never did"
+	sentence = "In " + what + ", " + later + " succeeded though " + missing
+	switch late, _ := v.count("late"); {
+	case late == 0:
+		sentence += " never did"
+	case late == n:
+		sentence += " had failed, and did only afterwards"
+	default:
+		sentence += " never did, or had failed and did only afterwards (" + Count(late) + ")"
+	}
 	if keys := v.list("keys"); len(keys) > 0 {
 		sentence += ": " + strings.Join(keys, ", ") + moreOf(n, len(keys))
 	}

@@ -12,7 +12,7 @@ func journeyTable(r *analysis.Report) Table {
 	table := Table{Caption: "Journeys by the phase in which they began, and how they ended",
 		Columns: []Cell{left("journey"), left("phase"), right("began"), right("completed"),
 			{Text: "after retries", Class: "n", Title: "every step, some of them at a later attempt"},
-			{Text: "earlier step missing", Class: "n", Title: "a later step succeeded though an earlier one never did"},
+			{Text: "earlier step missing", Class: "n", Title: "a later step succeeded though an earlier one never did, or had failed and did only afterwards"},
 			{Text: "never finished", Class: "n", Title: "a step was missing when the time was up"},
 			{Text: "not decided", Class: "n", Title: "its time was not up, or its records were not seen throughout"}},
 		Empty: "No journey began in the window."}
