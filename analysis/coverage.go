@@ -429,3 +429,15 @@ func (b *bench) unseenIn(sources []string, from, to time.Time) bool {
 		return len(holes(from, earliest(to, b.from), covered)) > 0
 	})
 }
+
+// silenceUntold says why nothing that would have been told by an application log from
+// the deploy's start on can be ruled out: some log of them was blind. It is empty where
+// all were seen.
+func (b *bench) silenceUntold() string {
+	for _, log := range b.obs.Service.AppLogs {
+		if b.blindIn([]string{log.Name}, b.started, b.seenTo) {
+			return whyAppLogBlind
+		}
+	}
+	return ""
+}

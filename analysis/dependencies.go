@@ -9,10 +9,11 @@ import (
 // call is one call that a target sent to a dependency.
 type call struct {
 	dependency, target, key string
+	source                  string // of the line that it was sent
 	sent                    time.Time
 	ended                   time.Time // zero: no line tells its end, nor that its process died
 	result                  string    // ok, failed, timeout, or what the line said; none without an end
-	phase                   int       // place in time among the calls, for a stable order
+	unseen                  bool      // no line tells its end, and one may stand where nobody read: it took any time
 }
 
 // Results of calls.
@@ -24,6 +25,7 @@ const (
 
 // calls joins lines about calls being sent with those about their ends: by target,
 // dependency and identifier, first in, first out. A call whose process died ended then.
+// Where a log that would tell the end was blind meanwhile, the call's length is unknown.
 func (b *bench) calls() []call {
 	type key struct{ dependency, target, key string }
 	open := map[key][]int{}
@@ -33,7 +35,7 @@ func (b *bench) calls() []call {
 		k := key{s.Name, s.Target, s.Key}
 		if s.Event == EventCallSent {
 			open[k] = append(open[k], len(all))
-			all = append(all, call{dependency: s.Name, target: s.Target, key: s.Key, sent: s.At, result: resultNone, phase: len(all)})
+			all = append(all, call{dependency: s.Name, target: s.Target, key: s.Key, source: s.Source, sent: s.At, result: resultNone})
 			continue
 		}
 		if waiting := open[k]; len(waiting) > 0 {
@@ -48,8 +50,27 @@ func (b *bench) calls() []call {
 				c.ended = over
 			}
 		}
+		if c.result == resultNone {
+			until := c.ended
+			if until.IsZero() {
+				until = b.seenTo
+			}
+			c.unseen = b.unseenIn(b.callLogs(c.target, c.source), c.sent, until)
+		}
 	}
 	return all
+}
+
+// callLogs are the application logs that may tell of a target's calls: its own, and
+// those that did.
+func (b *bench) callLogs(target string, told ...string) []string {
+	logs := b.logsOf(target)
+	for _, source := range told {
+		if !slices.Contains(logs, source) {
+			logs = append(logs, source)
+		}
+	}
+	return logs
 }
 
 var endOfTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
@@ -167,7 +188,8 @@ func mostWithin(at []time.Time, length time.Duration) (most int, from time.Time)
 }
 
 // mostInFlight is the largest number of calls of one target to a dependency that
-// waited at once at a moment in [from, to), and the first such moment.
+// waited at once at a moment in [from, to), and the first such moment. A call of unknown
+// length is left out, so that there may have been more.
 func (b *bench) mostInFlight(dependency, target string, from, to time.Time) (most int, at time.Time) {
 	type edge struct {
 		at     time.Time
@@ -175,7 +197,7 @@ func (b *bench) mostInFlight(dependency, target string, from, to time.Time) (mos
 	}
 	var edges []edge
 	for _, c := range b.called {
-		if c.dependency != dependency || c.target != target || !c.sent.Before(to) || !c.ended.IsZero() && !c.ended.After(from) {
+		if c.dependency != dependency || c.target != target || c.unseen || !c.sent.Before(to) || !c.ended.IsZero() && !c.ended.After(from) {
 			continue
 		}
 		edges = append(edges, edge{latest(c.sent, from), 1})
@@ -214,7 +236,7 @@ const hangFactor = 10
 // call had waited for at least a second and ten times the usual time of one that was
 // answered: before the deploy began, where one was, since what hung may yet be answered
 // in the end. Without one that was answered the usual time is not known, and a second
-// is enough.
+// is enough. A call of unknown length is none that is known to have hung.
 func (b *bench) hangs(dependency string) []span {
 	var took, before []time.Duration
 	for _, c := range b.called {
@@ -235,6 +257,9 @@ func (b *bench) hangs(dependency string) []span {
 	}
 	var spans []span
 	for _, c := range b.called {
+		if c.unseen {
+			continue
+		}
 		end := c.ended
 		if end.IsZero() {
 			end = b.seenTo

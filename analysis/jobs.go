@@ -10,7 +10,7 @@ type jobRuns struct {
 	name     string
 	every    time.Duration // zero: not known
 	declared bool          // configured, not only seen
-	runs     []*Signal
+	runs     []*Signal     // less those that were kept from running
 	skips    []*Signal
 }
 
@@ -54,6 +54,9 @@ func (b *bench) jobs() []*jobRuns {
 		}
 	}
 	for _, j := range list {
+		j.runs = slices.DeleteFunc(j.runs, func(run *Signal) bool { return b.kept(j, run) })
+	}
+	for _, j := range list {
 		if j.every == 0 {
 			j.every = j.usualPeriod(b.started)
 		}
@@ -67,6 +70,26 @@ func (b *bench) jobs() []*jobRuns {
 func (j *jobRuns) told(s *Signal) bool {
 	return slices.ContainsFunc(j.runs, func(r *Signal) bool {
 		return r.Target == s.Target && r.Rule != s.Rule && s.At.Sub(r.At) < time.Second
+	})
+}
+
+// kept reports whether a run was kept from running: its target says that it skipped
+// the job before it began it again or ended it, of the same run where both name one,
+// and sooner than it would try the next time.
+func (b *bench) kept(j *jobRuns, run *Signal) bool {
+	until := endOfTime
+	if j.every > 0 {
+		until = run.At.Add(j.every - j.every/10)
+	}
+	for _, event := range []Event{EventJobBegan, EventJobEnded} {
+		for _, s := range b.signals[event] {
+			if s.Name == run.Name && s.Target == run.Target && s.At.After(run.At) && !(event == EventJobBegan && s.Rule != run.Rule) {
+				until = earliest(until, s.At)
+			}
+		}
+	}
+	return slices.ContainsFunc(j.skips, func(s *Signal) bool {
+		return s.Target == run.Target && !s.At.Before(run.At) && s.At.Before(until) && (s.Key == run.Key || s.Key == "" || run.Key == "")
 	})
 }
 

@@ -43,7 +43,7 @@ type DependencyUse struct {
 	Amplification *float64 `json:"amplification"`
 	MaxPerSecond  int      `json:"max_per_second"` // most calls sent in any one second (sliding)
 	MaxAt         Time     `json:"max_at"`         // start of that second
-	MaxInFlight   *int     `json:"max_in_flight"`  // most calls of one target that waited at once; null where no line tells their ends
+	MaxInFlight   *int     `json:"max_in_flight"`  // most calls of one target that waited at once, less those whose ends were not read; null where no line tells their ends
 }
 
 // BreakerSpan is a stretch of time in which a circuit breaker was in one state.

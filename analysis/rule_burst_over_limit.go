@@ -41,12 +41,14 @@ func burstOverLimit(b *bench) ([]Finding, string) {
 		})
 	}
 	switch {
-	case limited:
+	case len(found) > 0:
 		return found, ""
+	case limited:
+		return nil, b.silenceUntold()
 	case len(b.report.Dependencies) > 0:
 		return nil, whyNoLimit
 	}
-	return nil, b.callsUntold(EventCallSent)
+	return nil, b.callsUntold()
 }
 
 // callEvidence points at the lines about calls that were sent to a dependency.

@@ -4,7 +4,7 @@ import "time"
 
 // overlapDoubleRun fires when a scheduled job began on two targets within its period
 // while both were up, and neither run was skipped because the other one held the
-// job's lock. A balancer moves requests from one version to the other; schedulers ask
+// job's lock: a run that its target says afterwards that it skipped is none. A balancer moves requests from one version to the other; schedulers ask
 // no balancer. A run on a target that was gone when the next one began elsewhere is
 // the job moving on, not a second run.
 //
@@ -59,8 +59,10 @@ func overlapDoubleRun(b *bench) ([]Finding, string) {
 		})
 	}
 	switch {
-	case len(found) > 0 || known > 0:
+	case len(found) > 0:
 		return found, ""
+	case known > 0:
+		return nil, b.silenceUntold()
 	}
 	return nil, b.jobsUntold()
 }

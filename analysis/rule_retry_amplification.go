@@ -12,7 +12,7 @@ const (
 // given a multiple of its load. Refused calls were never sent and are no part of it.
 func retryAmplification(b *bench) ([]Finding, string) {
 	if len(b.report.Dependencies) == 0 {
-		return nil, b.callsUntold(EventCallSent)
+		return nil, b.callsUntold()
 	}
 	var found []Finding
 	judged := false
@@ -38,10 +38,13 @@ func retryAmplification(b *bench) ([]Finding, string) {
 		}
 		found = append(found, Finding{Severity: SeverityMedium, From: from, To: to, Values: values, Evidence: b.callEvidence(d.Dependency, from.Time, to.Time)})
 	}
-	if !judged {
+	switch {
+	case len(found) > 0:
+		return found, ""
+	case !judged:
 		return nil, whyNoKeys
 	}
-	return found, ""
+	return nil, b.silenceUntold()
 }
 
 // amplification is how often a call was sent for one identifier, of some calls of the
@@ -61,8 +64,8 @@ func (b *bench) amplification(dependency string, of func(call) bool) (factor flo
 }
 
 // callsUntold says why nothing is known of calls to dependencies.
-func (b *bench) callsUntold(event Event) string {
-	if why := b.untold(event); why != "" {
+func (b *bench) callsUntold() string {
+	if why := b.untold(EventCallSent); why != "" {
 		return why
 	}
 	return whyNoCalls

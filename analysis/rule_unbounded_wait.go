@@ -24,25 +24,34 @@ const (
 // dependency whose calls are refused or time out has a bound, however generous.
 func unboundedWait(b *bench) ([]Finding, string) {
 	if len(b.report.Dependencies) == 0 {
-		return nil, b.callsUntold(EventCallSent)
+		return nil, b.callsUntold()
 	}
 	if why := b.untold(EventCallEnded); why != "" {
 		return nil, why
 	}
 	var found []Finding
+	unseen := false
 	for _, d := range b.report.Dependencies {
 		for _, target := range b.callers(d.Dependency) {
-			if f := b.pilesUp(d, target); f != nil {
+			f, blind := b.unbounded(d, target)
+			if f != nil {
 				found = append(found, *f)
 			}
+			unseen = unseen || blind
 		}
 	}
-	return found, ""
+	switch {
+	case len(found) > 0:
+		return found, ""
+	case unseen:
+		return nil, whyAppLogBlind
+	}
+	return nil, b.silenceUntold()
 }
 
-// pilesUp weighs the calls of one target to a dependency; nil where something bounds
-// them.
-func (b *bench) pilesUp(d DependencyUse, target string) *Finding {
+// unbounded weighs the calls of one target to a dependency; nil where something bounds
+// them. It is blind where what bounds them may stand in lines that nobody read.
+func (b *bench) unbounded(d DependencyUse, target string) (f *Finding, blind bool) {
 	most, at := b.mostInFlight(d.Dependency, target, b.started, b.seenTo)
 	before, _ := b.mostInFlight(d.Dependency, target, b.from, b.started)
 	refused := 0
@@ -58,11 +67,15 @@ func (b *bench) pilesUp(d DependencyUse, target string) *Finding {
 	case busy:
 		ground = waitThreads
 	case limit == 0 && refused == 0 && d.Results[resultTimeout] == 0 && most >= unboundedCalls && most >= unboundedFactor*max(before, 1):
+		// A refusal, or that as many waited before, may stand where nobody read.
+		if b.blindIn(b.callLogs(target, b.toldCalls(d.Dependency, target)...), b.from, b.seenTo) {
+			return nil, true
+		}
 		ground = waitNothingEnd
 	default:
-		return nil
+		return nil, false
 	}
-	from, to := b.pileUp(d.Dependency, target, at)
+	from, to := b.waitAround(d.Dependency, target, at)
 	values := map[string]any{
 		"dependency": d.Dependency, "ground": ground, "most": most, "most_at": Time{at}, "before": before, "refused": refused,
 		"timeouts": d.Results[resultTimeout], "limit": nil, "busy_threads": nil,
@@ -70,7 +83,7 @@ func (b *bench) pilesUp(d DependencyUse, target string) *Finding {
 	if limit > 0 {
 		values["limit"] = limit
 	}
-	f := &Finding{Severity: SeverityHigh, From: Time{from}, To: Time{to}, Values: values, Evidence: b.callEvidence(d.Dependency, from, at)}
+	f = &Finding{Severity: SeverityHigh, From: Time{from}, To: Time{to}, Values: values, Evidence: b.callEvidence(d.Dependency, from, at)}
 	if target != "" {
 		f.Target = new(target)
 	}
@@ -79,7 +92,18 @@ func (b *bench) pilesUp(d DependencyUse, target string) *Finding {
 		f.Evidence = append(f.Evidence, Evidence{Kind: "gauges", Source: threads.Source, From: Time{threads.At}, To: Time{threads.At}, Count: 1})
 	}
 	f.Evidence = append(f.Evidence, b.poolEvidence(target, from, to)...)
-	return f
+	return f, false
+}
+
+// toldCalls are the sources that told of a target's calls to a dependency.
+func (b *bench) toldCalls(dependency, target string) []string {
+	seen := map[string]bool{}
+	for _, c := range b.called {
+		if c.dependency == dependency && c.target == target {
+			seen[c.source] = true
+		}
+	}
+	return sortedKeys(seen)
 }
 
 // threadsFull is the moment at which all of a target's threads were busy, by its own
@@ -107,12 +131,12 @@ const fullThreads = 0.95
 // it is what keeps them busy.
 const mostThreads = 0.8
 
-// pileUp is the stretch around the moment of most calls in flight, from the first of
+// waitAround is the stretch around the moment of most calls in flight, from the first of
 // them being sent to the last of them ending.
-func (b *bench) pileUp(dependency, target string, at time.Time) (from, to time.Time) {
+func (b *bench) waitAround(dependency, target string, at time.Time) (from, to time.Time) {
 	from, to = at, at
 	for _, c := range b.called {
-		if c.dependency == dependency && c.target == target && !c.sent.After(at) && (c.ended.IsZero() || c.ended.After(at)) {
+		if c.dependency == dependency && c.target == target && !c.unseen && !c.sent.After(at) && (c.ended.IsZero() || c.ended.After(at)) {
 			from = earliest(from, c.sent)
 			if end := c.ended; end.IsZero() {
 				to = b.seenTo

@@ -23,7 +23,7 @@ const (
 // by the same threads.
 func unrelatedCollapse(b *bench) ([]Finding, string) {
 	if len(b.report.Dependencies) == 0 {
-		return nil, b.callsUntold(EventCallSent)
+		return nil, b.callsUntold()
 	}
 	if why := b.untold(EventCallEnded); why != "" {
 		return nil, why
@@ -66,10 +66,13 @@ func unrelatedCollapse(b *bench) ([]Finding, string) {
 			found = append(found, *f)
 		}
 	}
-	if !told {
+	switch {
+	case len(found) > 0:
+		return found, ""
+	case !told:
 		return nil, whyNoRoutes
 	}
-	return found, ""
+	return nil, b.silenceUntold()
 }
 
 // routesBut are the routes of users and probes that are not among some.

@@ -234,6 +234,50 @@ func TestCallsThatAreNoFinding(t *testing.T) {
 			s.call("api-1", "x", 200, .1, "ok")
 		}},
 		{"ends are not told", "unbounded-wait", RuleNotEvaluable, whySignals, func(s *scene) { s.callsEvery("api-1", 200, 230, .1, 3, "") }},
+		{"they may have ended where nobody read", "unbounded-wait", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.obs.Service.Dependencies = []Dependency{{Name: "gateway", InFlight: 5}}
+			s.call("api-1", "x", 195, .1, "ok")
+			s.callsEvery("api-1", 200, 203, .1, 0, "")
+			s.blind("api-1.log", 203, 205)
+		}},
+		{"and where their process died later", "unbounded-wait", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.obs.Service.Dependencies = []Dependency{{Name: "gateway", InFlight: 5}}
+			s.call("api-1", "x", 195, .1, "ok")
+			s.callsEvery("api-1", 90, 95, .1, 0, "")
+			s.blind("api-1.log", 95, 97)
+		}},
+		{"a refusal may stand where nobody read", "unbounded-wait", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.callsEvery("api-1", 200, 230, .5, 40, "ok")
+			s.blind("api-1.log", 195, 196)
+		}},
+		{"as many may have waited before", "unbounded-wait", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.callsEvery("api-1", 200, 230, .5, 40, "ok")
+			s.blind("api-1.log", 30, 31)
+		}},
+		{"calls hang only where nobody read", "unrelated-collapse", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.obs.Service.Dependencies = []Dependency{{Name: "gateway", Routes: []string{"payment"}}}
+			s.call("api-1", "x", 195, .1, "ok")
+			s.callsEvery("api-1", 200, 203, .1, 0, "")
+			s.blind("api-1.log", 203, 205)
+			s.turn(ClassUser, 215, 240, OutcomeLB5xx, 504)
+		}},
+		{"more may have been sent where nobody read", "retry-amplification", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.callsEvery("api-1", 200, 230, 1, .1, "ok")
+			s.blind("api-2.log", 60, 61)
+		}},
+		{"blind before the deploy", "retry-amplification", RuleClear, "", func(s *scene) {
+			s.callsEvery("api-1", 200, 230, 1, .1, "ok")
+			s.blind("api-2.log", 50, 60)
+		}},
+		{"a burst may stand where nobody read", "burst-over-limit", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.obs.Service.Dependencies = []Dependency{{Name: "gateway", PerSecond: 20}}
+			s.callsEvery("api-1", 200, 210, 1, .1, "ok")
+			s.blind("api-2.log", 299, 300)
+		}},
+		{"nothing else ended them in what was read", "unbounded-wait", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.callsEvery("api-1", 200, 230, 1, .1, "ok")
+			s.blind("api-2.log", 100, 101)
+		}},
 		{"the route that calls fails", "unrelated-collapse", RuleClear, "", func(s *scene) {
 			s.hang()
 			s.obs.Service.Dependencies[0].Routes = []string{OtherRoute}

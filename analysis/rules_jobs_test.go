@@ -91,6 +91,64 @@ func TestJobsThatAreNoFinding(t *testing.T) {
 			s.job("api-1", "refresh", 0, 20, 40, 60, 80)
 			s.job("api-2", "refresh", 3, 23, 43, 63, 83)
 		}},
+		{"another run may stand where nobody read", "overlap-double-run", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
+			s.jobs(20)
+			s.job("api-1", "invoice", 10, 30, 50, 70)
+			s.blind("api-2.log", 200, 201)
+		}},
+		{"a run that the other's lock kept from running", "overlap-double-run", RuleClear, "", func(s *scene) {
+			s.jobs(20)
+			s.job("api-1", "invoice", 10, 30, 50, 70)
+			s.job("api-2", "invoice", 75, 95)
+			s.signal("api-2", 75.01, EventJobSkipped, "invoice", "")
+			s.signal("api-2", 95, EventJobSkipped, "invoice", "")
+		}},
+		{"each skipped run is one by its identifier", "overlap-double-run", RuleClear, "", func(s *scene) {
+			s.jobs(20)
+			s.job("api-1", "invoice", 70)
+			s.signal("api-2", 75, EventJobBegan, "invoice", "r1")
+			s.signal("api-2", 80, EventJobSkipped, "invoice", "r1")
+		}},
+		{"nothing but skipped runs", "job-stopped", RuleFired, "", func(s *scene) {
+			s.jobs(20)
+			s.linesOf("jobs", 1)
+			s.job("api-1", "invoice", 10, 30, 50, 70, 90)
+			for at := 130.0; at < 300; at += 20 {
+				s.job("api-1", "invoice", at)
+				s.signal("api-1", at+.01, EventJobSkipped, "invoice", "")
+			}
+		}},
+		{"another run was skipped", "overlap-double-run", RuleFired, "", func(s *scene) {
+			s.jobs(20)
+			s.job("api-1", "invoice", 70)
+			s.signal("api-2", 75, EventJobBegan, "invoice", "r1")
+			s.signal("api-2", 80, EventJobSkipped, "invoice", "r2")
+		}},
+		{"it had ended, and the next was skipped", "overlap-double-run", RuleFired, "", func(s *scene) {
+			s.jobs(20)
+			s.job("api-1", "invoice", 70)
+			s.job("api-2", "invoice", 75)
+			s.signal("api-2", 76, EventJobEnded, "invoice", "")
+			s.signal("api-2", 77, EventJobSkipped, "invoice", "")
+		}},
+		{"the next one, a period later, was skipped", "overlap-double-run", RuleFired, "", func(s *scene) {
+			s.jobs(20)
+			s.job("api-1", "invoice", 70)
+			s.job("api-2", "invoice", 75)
+			s.signal("api-2", 95, EventJobSkipped, "invoice", "")
+		}},
+		{"the other target skipped its own", "overlap-double-run", RuleFired, "", func(s *scene) {
+			s.jobs(20)
+			s.job("api-1", "invoice", 70)
+			s.job("api-2", "invoice", 75)
+			s.signal("api-1", 76, EventJobSkipped, "refresh", "")
+		}},
+		{"skipped before it ran", "overlap-double-run", RuleFired, "", func(s *scene) {
+			s.jobs(20)
+			s.job("api-1", "invoice", 70)
+			s.signal("api-2", 74, EventJobSkipped, "invoice", "")
+			s.job("api-2", "invoice", 75)
+		}},
 		{"nothing tells of jobs", "overlap-double-run", RuleNotEvaluable, whySignals, func(s *scene) { s.jobs(20) }},
 		{"it runs on", "job-stopped", RuleClear, "", func(s *scene) {
 			s.jobs(20)
