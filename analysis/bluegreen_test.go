@@ -46,7 +46,21 @@ func (s *shape) fourthReport() {
 func TestBlueGreen(t *testing.T) {
 	s := newBlueGreen(t)
 	s.fourthReport()
+	// Blue says that it stops; green, which is started, has nothing of that kind to say.
+	for _, target := range []string{"blue", "green"} {
+		source := target + ".log"
+		s.obs.Service.AppLogs = append(s.obs.Service.AppLogs, AppLog{Name: source, Target: target})
+		s.obs.Runs = append(s.obs.Runs, Run{Source: source, From: s.at(-1), To: s.at(301), At: s.at(302)})
+		for at := range 300 {
+			s.obs.Counts = append(s.obs.Counts, RuleCount{Source: source, Rule: "own", Second: s.at(float64(at)), Lines: 1})
+		}
+	}
+	s.signal("blue", 105.1, EventShutdownBegan, "", "")
+	s.signal("blue", 105.8, EventShutdownEnded, "", "")
 	r := Judge(s.obs)
+	if got := ruleOf(r, "stop-signal-ignored"); got.State != RuleClear {
+		t.Errorf("%+v", got)
+	}
 	s.wantSpans(r, "baseline 0s 1m0s", "green boot 1m0s 1m14.95s", "switch 1m14.95s 1m15s", "overlap 1m15s 1m45s", "blue stop 1m45s 1m46s", "tail 1m46s 5m0s")
 	if got := r.Phases[3].Targets; !slices.Equal(got, []string{"green", "blue"}) || !r.Phases[3].Inferred || r.Phases[1].Inferred {
 		t.Errorf("overlap of %q", got)

@@ -8,8 +8,10 @@ import (
 
 // prober names the clock of whoever sent a request: the console's own, or that of
 // another place.
-func prober(source string) string {
-	if vantage := Vantage(source); vantage != "" {
+func prober(source string) string { return proberAt(Vantage(source)) }
+
+func proberAt(vantage string) string {
+	if vantage != "" {
 		return "prober" + vantageSign + vantage
 	}
 	return "prober"

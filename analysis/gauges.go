@@ -58,13 +58,23 @@ func meanOf(samples []Gauge, from, to time.Time) *float64 {
 	return new(sum / float64(n))
 }
 
-// coverMetrics: a scrape vouches for the time back to the one before. A target that
+// coverMetrics: a scrape vouches for the time back to the one before. One that failed
+// vouches for nothing, also where it brought some values before it did. A target that
 // was stopped cannot be asked, and that is told apart from one that should have
 // answered: the server that is in trouble is the one that tells nothing.
 func (b *bench) coverMetrics(m MetricsSource) Coverage {
 	var at []time.Time
+	var broken []Run // from the scrape before, which may have been a good one, to theirs
+	for _, r := range b.obs.Runs {
+		if r.Source == m.Name && r.Code != "" {
+			broken = append(broken, r)
+		}
+	}
+	failed := func(t time.Time) bool {
+		return slices.ContainsFunc(broken, func(r Run) bool { return t.Equal(r.To) || t.After(r.From) && t.Before(r.To) })
+	}
 	for _, g := range b.obs.Gauges {
-		if g.Source == m.Name {
+		if g.Source == m.Name && !failed(g.At) {
 			at = append(at, g.At)
 		}
 	}

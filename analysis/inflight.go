@@ -34,8 +34,10 @@ func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
 			of.add(r.Class, 1)
 		}
 	}
-	for _, h := range b.obs.Handled {
-		if id := (probeID{h.Run, h.Seq}); h.Begun && h.Target == l.name && h.At.Before(c.stop) && !own[id] && !b.answeredBefore(id, l.name, c.stop) {
+	for i, h := range b.obs.Handled {
+		// Of one whose lines clocks make ambiguous, the answer may be the line that was not
+		// believed.
+		if id := (probeID{h.Run, h.Seq}); h.Begun && !b.doubtfulLines[i] && !b.ambiguous[id] && h.Target == l.name && h.At.Before(c.stop) && !own[id] && !b.answeredBefore(id, l.name, c.stop) {
 			// It was received, and not answered before the stop: by the target's own clock.
 			if class, ok := b.classOf(id); ok && h.At.After(c.stop.Add(-EdgeReach)) {
 				own[id] = true

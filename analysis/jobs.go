@@ -83,7 +83,7 @@ func (b *bench) kept(j *jobRuns, run *Signal) bool {
 	}
 	for _, event := range []Event{EventJobBegan, EventJobEnded} {
 		for _, s := range b.signals[event] {
-			if s.Name == run.Name && s.Target == run.Target && s.At.After(run.At) && !(event == EventJobBegan && s.Rule != run.Rule) {
+			if s.Name == run.Name && s.Target == run.Target && s.At.After(run.At) && (event == EventJobEnded || s.Rule == run.Rule) {
 				until = earliest(until, s.At)
 			}
 		}

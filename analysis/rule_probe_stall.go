@@ -20,12 +20,13 @@ const (
 //   - server: the access log shows that the load balancer waited at least half of it
 //     for a target that answered, or to which it had connected;
 //   - load_balancer: the log shows the request that long, but not the target;
-//   - prober: the load balancer was quick with it, and so were all requests that were
-//     sent from another place meanwhile: it lies with the prober or next to it;
+//   - prober: the load balancer was quick with it, and so was every request that was
+//     sent from another place meanwhile and succeeded: it lies with the prober or next to
+//     it;
 //   - network: the load balancer was quick with it, and a request from another place
 //     was slow as well: it lies between, further from the prober;
 //   - undetermined: the load balancer was quick with it and nobody else probed just
-//     then, or no log has it.
+//     then, by clocks that are known against each other, or no log has it.
 func probeStall(b *bench) ([]Finding, string) {
 	var found []Finding
 	compared := false
@@ -137,34 +138,85 @@ func (b *bench) inLog(p *ProbeRequest) bool {
 }
 
 // stallElsewhere tells a slow way to the load balancer by what went another way at the
-// time.
+// time. Only a success that was quick shows that a way was: a refusal is as quick on a
+// way that is broken. Of a request that may have been at the time, or not, as far as the
+// two clocks are known, only this is known: whether it was slow.
 func (b *bench) stallElsewhere(p *ProbeRequest, took time.Duration) string {
-	quick, slow := 0, 0
+	quick, slow, perhaps := 0, 0, 0
 	for i := range b.obs.Probes {
 		o := &b.obs.Probes[i]
-		if Vantage(o.Source) == Vantage(p.Source) || !o.Sent.Before(p.Done) || !o.Done.After(p.Sent) {
+		if Vantage(o.Source) == Vantage(p.Source) {
 			continue
 		}
-		if 2*o.Done.Sub(o.Sent) >= took {
+		surely, maybe := b.alongside(p, o)
+		switch isSlow := 2*o.Done.Sub(o.Sent) >= took; {
+		case isSlow && surely:
 			slow++
-		} else {
+		case isSlow && maybe:
+			perhaps++
+		case !isSlow && surely && o.Outcome == OutcomeOK:
 			quick++
 		}
 	}
 	switch {
 	case slow > 0:
 		return stallNetwork
-	case quick > 0:
+	case quick > 0 && perhaps == 0:
 		return stallProber
 	}
 	return stallUndetermined
 }
 
-// slowAlongside counts requests of the other probes that were as slow meanwhile.
+// alongside reports whether another request surely overlapped with one, and whether it
+// may have, as far as the clocks of the two places are known against each other.
+func (b *bench) alongside(p, o *ProbeRequest) (surely, maybe bool) {
+	ahead, known := b.clockAhead(Vantage(p.Source), Vantage(o.Source))
+	if !known {
+		return false, true
+	}
+	least, most := fromMilliseconds(ahead.From), fromMilliseconds(ahead.To)
+	surely = o.Sent.Add(-least).Before(p.Done) && o.Done.Add(-most).After(p.Sent)
+	maybe = o.Sent.Add(-most).Before(p.Done) && o.Done.Add(-least).After(p.Sent)
+	return surely, maybe
+}
+
+// clockAhead bounds by how much, in milliseconds, the clock of one place is ahead of
+// another's: both are known against the clocks of the same logs. It is not known
+// without such a log.
+func (b *bench) clockAhead(of, place string) (ahead Interval, known bool) {
+	if of == place {
+		return Interval{}, true
+	}
+	for _, one := range b.offsets {
+		for _, other := range b.offsets {
+			if one.A != proberAt(of) || other.A != proberAt(place) || one.B != other.B || b.skewed[one.B] {
+				continue
+			}
+			// The log is ahead of the one by some, and of the other by less the more that one
+			// is ahead itself.
+			bound := Interval{one.Offset.From - other.Offset.To, one.Offset.To - other.Offset.From}
+			if known {
+				bound = Interval{max(ahead.From, bound.From), min(ahead.To, bound.To)}
+			}
+			ahead, known = bound, true
+		}
+	}
+	return ahead, known && ahead.From <= ahead.To
+}
+
+func fromMilliseconds(ms float64) time.Duration {
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// slowAlongside counts requests of the other probes that were surely as slow meanwhile.
 func (b *bench) slowAlongside(p *ProbeRequest) int {
 	n := 0
 	for i := range b.obs.Probes {
-		if o := &b.obs.Probes[i]; o.Probe != p.Probe && o.Sent.Before(p.Done) && o.Done.After(p.Sent) && 2*o.Done.Sub(o.Sent) >= p.Done.Sub(p.Sent) {
+		o := &b.obs.Probes[i]
+		if o.Probe == p.Probe || 2*o.Done.Sub(o.Sent) < p.Done.Sub(p.Sent) {
+			continue
+		}
+		if surely, _ := b.alongside(p, o); surely {
 			n++
 		}
 	}

@@ -135,10 +135,14 @@ func (b *bench) requestsReceived() bool {
 }
 
 // unanswered are our requests that a target received in [from, to) and that nobody
-// answered, as far as application logs tell.
+// answered, as far as application logs tell. One whose lines clocks make ambiguous is
+// left out: its answer may be the line that was not believed.
 func (b *bench) unanswered(target string, from, to time.Time) []HandledRequest {
 	var list []HandledRequest
-	for _, h := range b.obs.Handled {
+	for i, h := range b.obs.Handled {
+		if b.doubtfulLines[i] || b.ambiguous[probeID{h.Run, h.Seq}] {
+			continue
+		}
 		if !h.Begun || h.Target != target || h.At.Before(from) || !h.At.Before(to) {
 			continue
 		}

@@ -662,12 +662,38 @@ func TestStallsToldByOthers(t *testing.T) {
 		{"it was over there", "store@seoul", 10, 12, "r", "alb", stallUndetermined},
 		{"it began there later", "store@seoul", 14, 16, "r", "alb", stallUndetermined},
 		{"the same place", "other", 13, 14, "r", "alb", stallUndetermined},
+		{"refused there at once", "store@refused", 13, 13.001, "r", "alb", stallUndetermined},
+		{"timed out there", "store@refused", 13, 14, "r", "alb", stallNetwork},
+		{"nothing bounds the other clock", "store@far", 13, 13.9, "r", "alb", stallUndetermined},
+		{"nothing bounds it, and it was slow", "store@far", 13, 14, "r", "alb", stallUndetermined},
+		// The clock of "off" is 5 to 6 s ahead.
+		{"at the time by the other's own clock only", "store@off", 13, 13.9, "r", "alb", stallUndetermined},
+		{"at the time by either end", "store@off", 18.1, 18.9, "r", "alb", stallProber},
+		{"slow, by either end", "store@off", 18.1, 19.1, "r", "alb", stallNetwork},
+		{"over before it, if the clock is ahead by most", "store@off", 17.5, 18, "r", "alb", stallUndetermined},
+		{"begun after it, if the clock is ahead by least", "store@off", 19, 19.5, "r", "alb", stallUndetermined},
+		{"slow, and perhaps over before it", "store@off", 16.9, 18, "r", "alb", stallUndetermined},
+		{"the log's own clock jumped", "store@jump", 13, 13.9, "r", "alb", stallUndetermined},
+		{"bounds that contradict each other", "store@odd", 13, 13.9, "r", "alb", stallUndetermined},
 		{"the log has another run's", "store@seoul", 13, 14, "q", "alb", stallUndetermined},
 		{"another log has it", "store@seoul", 13, 14, "r", "edge", stallUndetermined},
 	} {
 		b := newTable()
+		outcome := OutcomeOK
+		if Vantage(c.source) == "refused" {
+			outcome = OutcomeConnectionError
+		}
+		b.skewed["jumped.log"] = true
+		b.offsets = []ClockOffset{
+			{"prober", "a.log", Interval{0, 0}}, {"prober", "b.log", Interval{-500, 0}}, {"prober", "jumped.log", Interval{0, 0}},
+			{"prober@jump", "jumped.log", Interval{0, 0}}, {"prober@far", "c.log", Interval{0, 0}},
+			{"prober@odd", "a.log", Interval{1, 2}}, {"prober@odd", "b.log", Interval{600, 700}},
+			// By a.log 4 to 6 s ahead, by b.log 5 to 7.
+			{"prober@off", "a.log", Interval{-6000, -4000}}, {"prober@off", "b.log", Interval{-7000, -5500}},
+			{"prober@refused", "a.log", Interval{0, 0}}, {"prober@seoul", "a.log", Interval{0, 0}},
+		}
 		p := ProbeRequest{Probe: "store", Source: "store", Run: "r", Seq: 7, Sent: b.at(12), Done: b.at(14)}
-		b.obs.Probes = []ProbeRequest{p, {Probe: "store", Source: c.source, Run: "o", Seq: 1, Sent: b.at(c.sent), Done: b.at(c.done)}}
+		b.obs.Probes = []ProbeRequest{p, {Probe: "store", Source: c.source, Run: "o", Seq: 1, Sent: b.at(c.sent), Done: b.at(c.done), Outcome: outcome}}
 		b.obs.Known = []KnownRequests{{Source: c.log, Run: c.run, Seqs: []uint32{7}}}
 		if got, _ := b.stallCause(&p, 2*time.Second); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)

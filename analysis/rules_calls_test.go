@@ -389,6 +389,14 @@ func TestGauges(t *testing.T) {
 	if spots != 1 {
 		t.Errorf("%d blind spots", spots)
 	}
+	// A scrape that failed does not vouch for anything, though it brought some values.
+	s.gauges("api-1", GaugeBusyThreads, 261, 270, 5)
+	s.obs.Runs = append(s.obs.Runs, Run{Source: "api-1-metrics", From: s.at(259), To: s.at(269), At: s.at(269), Code: "bad_reply", Error: "cut short"})
+	for _, c := range Judge(s.obs).Coverage {
+		if c.Source == "api-1-metrics" && (len(c.Blind) != 2 || c.Blind[1].Reason != blindQueryFailed || c.Blind[1].To.Sub(c.Blind[1].From.Time) != 11*time.Second) {
+			t.Errorf("with a scrape that failed: %+v", c.Blind)
+		}
+	}
 	// Nothing that is claimed of users rests on it.
 	s.claim(r, ClaimNoUserFailureCaused, Supported, ReasonNoFailure)
 }

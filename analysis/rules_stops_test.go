@@ -166,6 +166,31 @@ func TestStopsThatAreNoFinding(t *testing.T) {
 	}
 }
 
+// A request whose answer is a line that clocks make ambiguous is neither torn nor in
+// flight: nobody knows.
+func TestAmbiguousAnswerIsNoTornWrite(t *testing.T) {
+	for name, c := range map[string]struct {
+		bend func(*table)
+		torn int
+	}{
+		"not answered":            {func(*table) {}, 1},
+		"its join is ambiguous":   {func(b *table) { b.ambiguous[probeID{"r", 1}] = true }, 0},
+		"the line is not of then": {func(b *table) { b.doubtfulLines[0] = true }, 0},
+	} {
+		b := newTable()
+		b.obs.Handled = []HandledRequest{{Source: "api-1.log", Target: "api-1", Run: "r", Seq: 1, At: b.at(99), Begun: true}}
+		b.sent[probeID{"r", 1}] = &ProbeRequest{Class: ClassProbe, Run: "r", Seq: 1}
+		b.obs.Service.AppLogs = []AppLog{{Name: "api-1.log", Target: "api-1"}}
+		c.bend(b)
+		if got := b.unanswered("api-1", b.at(90), b.at(110)); len(got) != c.torn {
+			t.Errorf("%s: %d torn, want %d", name, len(got), c.torn)
+		}
+		if n, _ := b.inFlightAtStop(b.life("api-1"), cycle{stop: b.at(100)}); n == nil || *n != c.torn {
+			t.Errorf("%s: %v in flight, want %d", name, n, c.torn)
+		}
+	}
+}
+
 // With a rule set that is known to fit, the silence of its rule for shutdowns counts:
 // where no target ever says that it stops, none of them hears it.
 func TestStopSignalIgnoredByAll(t *testing.T) {

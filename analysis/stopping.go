@@ -74,6 +74,8 @@ func (b *bench) findStoppings() {
 			add(s.Target, s.At, eventKilled, nil)
 		case s.Kind == StepAppReady:
 			add(s.Target, s.At, EventProcessStarting, nil)
+		case s.Kind == StepRestartBegan && !s.Inferred && b.startsNew(s):
+			add(s.Target, s.At, EventProcessStarting, nil)
 		case s.Kind == StepRestartBegan && !s.Inferred:
 			add(s.Target, s.At, EventStopRequested, nil)
 		case s.Kind == StepRestartBegan && len(b.signals[EventShutdownBegan]) == 0:
@@ -119,6 +121,13 @@ func (b *bench) findStoppings() {
 	}
 	slices.SortStableFunc(b.stoppings, func(x, y stopping) int { return x.from().Compare(y.from()) })
 	b.stoppings = slices.DeleteFunc(b.stoppings, func(s stopping) bool { return s.from().Before(b.started) || !b.inWindow(s.from()) })
+}
+
+// startsNew reports whether a step that began a restart started a target that arrives,
+// and stopped nothing.
+func (b *bench) startsNew(s step) bool {
+	l := b.byName[s.Target]
+	return l != nil && len(l.cycles) > 0 && l.cycles[0].arrives && s.At.Before(l.cycles[0].until)
 }
 
 // eventKilled stands for the step process.killed and for an exit by SIGKILL.

@@ -168,10 +168,10 @@ func stepOrder(v values) (sentence, remedy string) {
 		what += " of " + Count(started)
 	}
 	sentence = "In " + what + ", " + later + " succeeded though " + missing
-	switch late, _ := v.count("late"); {
-	case late == 0:
+	switch late, _ := v.count("late"); late {
+	case 0:
 		sentence += " never did"
-	case late == n:
+	case n:
 		sentence += " had failed, and did only afterwards"
 	default:
 		sentence += " never did, or had failed and did only afterwards (" + Count(late) + ")"
