@@ -673,6 +673,7 @@ func TestStallsToldByOthers(t *testing.T) {
 		{"over before it, if the clock is ahead by most", "store@off", 17.5, 18, "r", "alb", stallUndetermined},
 		{"begun after it, if the clock is ahead by least", "store@off", 19, 19.5, "r", "alb", stallUndetermined},
 		{"slow, and perhaps over before it", "store@off", 16.9, 18, "r", "alb", stallUndetermined},
+		{"slow, and perhaps begun after it", "store@off", 19.5, 20.5, "r", "alb", stallUndetermined},
 		{"the log's own clock jumped", "store@jump", 13, 13.9, "r", "alb", stallUndetermined},
 		{"bounds that contradict each other", "store@odd", 13, 13.9, "r", "alb", stallUndetermined},
 		{"the log has another run's", "store@seoul", 13, 14, "q", "alb", stallUndetermined},
@@ -697,6 +698,70 @@ func TestStallsToldByOthers(t *testing.T) {
 		b.obs.Known = []KnownRequests{{Source: c.log, Run: c.run, Seqs: []uint32{7}}}
 		if got, _ := b.stallCause(&p, 2*time.Second); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+		if c.want == stallProber { // another that was perhaps slow meanwhile takes the certainty away
+			b.obs.Probes = append(b.obs.Probes, ProbeRequest{Source: "store@far", Sent: b.at(100), Done: b.at(101), Outcome: OutcomeOK})
+			if got, _ := b.stallCause(&p, 2*time.Second); got != stallUndetermined {
+				t.Errorf("%s, and perhaps a slow one: %s", c.name, got)
+			}
+		}
+	}
+}
+
+// The clock of the other place is 5 to 6 s ahead of the first one's, whose request lasts
+// from 12 to 14.
+func TestRequestsAlongside(t *testing.T) {
+	for _, c := range []struct {
+		source     string
+		sent, done float64
+		want       string
+	}{
+		{"item", 13, 13.5, "true true"}, // a clock is not ahead of itself
+		{"item", 11, 12, "false false"},
+		{"item", 14, 15, "false false"},
+		{"store@off", 18.1, 18.9, "true true"},
+		{"store@off", 17, 18.001, "true true"}, // over at 12.001 at the earliest
+		{"store@off", 17, 18, "false true"},
+		{"store@off", 16.9, 17.001, "false true"}, // over at 12.001 at the latest
+		{"store@off", 16.9, 17, "false false"},
+		{"store@off", 18.999, 20, "true true"}, // begun at 13.999 at the latest
+		{"store@off", 19, 20, "false true"},
+		{"store@off", 19.999, 21, "false true"}, // begun at 13.999 at the earliest
+		{"store@off", 20, 21, "false false"},
+		{"store@unknown", 13, 13.5, "false true"},
+		{"store@unknown", 100, 101, "false true"},
+	} {
+		b := newTable()
+		b.offsets = []ClockOffset{{"prober", "a.log", Interval{100, 100}}, {"prober@off", "a.log", Interval{-5900, -4900}}}
+		p := ProbeRequest{Source: "store", Sent: b.at(12), Done: b.at(14)}
+		surely, maybe := b.alongside(&p, &ProbeRequest{Source: c.source, Sent: b.at(c.sent), Done: b.at(c.done)})
+		if got := fmt.Sprint(surely, maybe); got != c.want {
+			t.Errorf("%s from %g to %g: %s, want %s", c.source, c.sent, c.done, got, c.want)
+		}
+	}
+}
+
+// What is known of two clocks is what every log that both know allows.
+func TestClockAhead(t *testing.T) {
+	for name, c := range map[string]struct {
+		offsets []ClockOffset
+		skewed  string
+		want    Interval
+		known   bool
+	}{
+		"nothing":             {nil, "", Interval{}, false},
+		"no log of both":      {[]ClockOffset{{"prober", "a", Interval{0, 1}}, {"prober@x", "b", Interval{0, 1}}}, "", Interval{}, false},
+		"another place's":     {[]ClockOffset{{"prober", "a", Interval{0, 1}}, {"prober@y", "a", Interval{0, 1}}}, "", Interval{}, false},
+		"one":                 {[]ClockOffset{{"prober", "a", Interval{1, 2}}, {"prober@x", "a", Interval{10, 20}}}, "", Interval{-19, -8}, true},
+		"one that jumped":     {[]ClockOffset{{"prober", "a", Interval{1, 2}}, {"prober@x", "a", Interval{10, 20}}}, "a", Interval{}, false},
+		"two":                 {[]ClockOffset{{"prober", "a", Interval{0, 0}}, {"prober@x", "a", Interval{-9, 9}}, {"prober", "b", Interval{0, 0}}, {"prober@x", "b", Interval{-3, 30}}}, "", Interval{-9, 3}, true},
+		"two that meet":       {[]ClockOffset{{"prober", "a", Interval{0, 0}}, {"prober@x", "a", Interval{1, 2}}, {"prober", "b", Interval{0, 0}}, {"prober@x", "b", Interval{2, 3}}}, "", Interval{-2, -2}, true},
+		"two that contradict": {[]ClockOffset{{"prober", "a", Interval{0, 0}}, {"prober@x", "a", Interval{1, 2}}, {"prober", "b", Interval{0, 0}}, {"prober@x", "b", Interval{3, 4}}}, "", Interval{-2, -3}, false},
+	} {
+		b := newTable()
+		b.offsets, b.skewed[c.skewed] = c.offsets, true
+		if got, known := b.clockAhead("", "x"); got != c.want || known != c.known {
+			t.Errorf("%s: %v %v, want %v %v", name, got, known, c.want, c.known)
 		}
 	}
 }
