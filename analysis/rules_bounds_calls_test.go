@@ -37,6 +37,8 @@ func TestRetryAmplificationBounds(t *testing.T) {
 		{"calls were told, none in the window", func(b *table) { b.tell("api-1", 20, EventCallSent, "gateway") }, whyNoCalls},
 		{"lines name no identifiers", func(b *table) { b.calls("gateway", 10, pace(100, 20)...); b.report.Dependencies[0].Amplification = nil }, whyNoKeys},
 		{"each call sent twice", func(b *table) { b.calls("gateway", 10, pace(100, 20)...) }, twice},
+		{"each call sent twice, and a log was blind", func(b *table) { b.calls("gateway", 10, pace(100, 20)...); b.logs(); b.blind("api-2.log", 200, 201) }, twice},
+		{"19 calls, and a log was blind", func(b *table) { b.calls("gateway", 10, pace(100, 19)...); b.logs(); b.blind("api-2.log", 200, 201) }, whyAppLogBlind},
 		{"19 calls may be chance", func(b *table) { b.calls("gateway", 10, pace(100, 19)...) }, "clear"},
 		{"half as many again", func(b *table) { b.calls("gateway", 10, pace(100, 30)...) }, "clear"},
 		{"a little more", func(b *table) { b.calls("gateway", 11, pace(100, 30)...) },
@@ -70,6 +72,18 @@ func TestBurstOverLimitBounds(t *testing.T) {
 		{"its calls lie outside of the window", func(b *table) { limit(b, 2); b.calls("gateway", 0, 300, 300, 300) }, whyNoLimit},
 		{"as many as are allowed", func(b *table) { limit(b, 2); b.calls("gateway", 0, 100, 100.5, 200) }, "clear"},
 		{"one more", func(b *table) { limit(b, 2); b.calls("gateway", 0, 100, 100.5, 100.9) }, over},
+		{"one more, and a log was blind", func(b *table) {
+			limit(b, 2)
+			b.calls("gateway", 0, 100, 100.5, 100.9)
+			b.logs()
+			b.blind("api-2.log", 200, 201)
+		}, over},
+		{"as many as are allowed, and a log was blind", func(b *table) {
+			limit(b, 2)
+			b.calls("gateway", 0, 100, 100.5)
+			b.logs()
+			b.blind("api-2.log", 200, 201)
+		}, whyAppLogBlind},
 		{"one more, too late to be sure", func(b *table) { limit(b, 2); b.calls("gateway", 0, 100, 100.5, 100.95) }, "clear"},
 		{"the third is another's", func(b *table) { limit(b, 2); b.calls("gateway", 0, 100, 100.5); b.calls("mail", 0, 100.6) }, "clear"},
 		{"the third is after the window", func(b *table) { limit(b, 2); b.calls("gateway", 0, 299.8, 299.9, 300) }, "clear"},
