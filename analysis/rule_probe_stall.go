@@ -142,7 +142,7 @@ func (b *bench) inLog(p *ProbeRequest) bool {
 // way that is broken. Of a request that may have been at the time, or not, as far as the
 // two clocks are known, only this is known: whether it was slow.
 func (b *bench) stallElsewhere(p *ProbeRequest, took time.Duration) string {
-	quick, slow, perhaps := 0, 0, 0
+	quick, slow, perhaps := false, false, false
 	for i := range b.obs.Probes {
 		o := &b.obs.Probes[i]
 		if Vantage(o.Source) == Vantage(p.Source) {
@@ -151,17 +151,17 @@ func (b *bench) stallElsewhere(p *ProbeRequest, took time.Duration) string {
 		surely, maybe := b.alongside(p, o)
 		switch isSlow := 2*o.Done.Sub(o.Sent) >= took; {
 		case isSlow && surely:
-			slow++
+			slow = true
 		case isSlow && maybe:
-			perhaps++
-		case !isSlow && surely && o.Outcome == OutcomeOK:
-			quick++
+			perhaps = true
+		case surely && o.Outcome == OutcomeOK:
+			quick = true
 		}
 	}
 	switch {
-	case slow > 0:
+	case slow:
 		return stallNetwork
-	case quick > 0 && perhaps == 0:
+	case quick && !perhaps:
 		return stallProber
 	}
 	return stallUndetermined

@@ -699,7 +699,12 @@ func TestStallsToldByOthers(t *testing.T) {
 		if got, _ := b.stallCause(&p, 2*time.Second); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
-		if c.want == stallProber { // another that was perhaps slow meanwhile takes the certainty away
+		if c.want == stallProber { // one that was slow another time says nothing
+			b.obs.Probes = append(b.obs.Probes, ProbeRequest{Source: "store@off", Sent: b.at(100), Done: b.at(101), Outcome: OutcomeOK})
+			if got, _ := b.stallCause(&p, 2*time.Second); got != stallProber {
+				t.Errorf("%s, and a slow one long after: %s", c.name, got)
+			}
+			// Another that was perhaps slow meanwhile takes the certainty away.
 			b.obs.Probes = append(b.obs.Probes, ProbeRequest{Source: "store@far", Sent: b.at(100), Done: b.at(101), Outcome: OutcomeOK})
 			if got, _ := b.stallCause(&p, 2*time.Second); got != stallUndetermined {
 				t.Errorf("%s, and perhaps a slow one: %s", c.name, got)
