@@ -12,21 +12,35 @@ import (
 // reproduces: which row is zero, and which multiplies.
 var reportTables = map[string]func(*testing.T, *analysis.Report){
 	lab.OrderJourney: func(t *testing.T, r *analysis.Report) {
+		down := 0
 		for phase, row := range r.Journeys[0].ByPhase {
-			switch {
-			case phase == "baseline" && (row.Started == 0 || row.Completed != row.Started):
-				t.Errorf("baseline: %+v; want every order completed at once", row)
-			case strings.HasSuffix(phase, " down") && (row.AfterRetries == 0 || row.NeverFinished == 0):
+			if !strings.HasSuffix(phase, " down") {
+				continue
+			}
+			if down++; row.AfterRetries == 0 || row.NeverFinished == 0 {
 				t.Errorf("%s: %+v; want orders after retries, and some never created", phase, row)
 			}
+		}
+		if down != 2 {
+			t.Errorf("orders began in %d phases in which a node was down, want 2: %+v", down, r.Journeys[0].ByPhase)
+		}
+		if row := r.Journeys[0].ByPhase["baseline"]; row.Started == 0 || row.Completed != row.Started {
+			t.Errorf("baseline: %+v; want every order completed at once", row)
 		}
 		if r.Journeys[0].WithoutEarlier == 0 {
 			t.Errorf("journeys %+v; want orders acknowledged whose detail failed", r.Journeys[0].JourneyCounts)
 		}
+		torn := 0
 		for _, f := range r.Findings {
-			if f.Code == "torn-write" && (f.Target == nil || *f.Target != "api-2") {
+			if f.Code != "torn-write" {
+				continue
+			}
+			if torn++; f.Target == nil || *f.Target != "api-2" {
 				t.Errorf("torn work %+v; the other node was idle when it was killed", f)
 			}
+		}
+		if torn != 1 {
+			t.Errorf("%d findings of torn work, want that of api-2", torn)
 		}
 	},
 	lab.SlowDependency: func(t *testing.T, r *analysis.Report) {

@@ -41,6 +41,7 @@ type DependencyUse struct {
 	// Amplification is how often a call was sent for one identifier, on average, of
 	// those for which one was sent; null where lines name no identifiers.
 	Amplification *float64 `json:"amplification"`
+	Amplified     bool     `json:"amplified"`      // since the deploy began, so much that retry-amplification fires
 	MaxPerSecond  int      `json:"max_per_second"` // most calls sent in any one second (sliding)
 	MaxAt         Time     `json:"max_at"`         // start of that second
 	MaxInFlight   *int     `json:"max_in_flight"`  // most calls of one target that waited at once, less those whose ends were not read; null where no line tells their ends

@@ -16,7 +16,8 @@ func retryAmplification(b *bench) ([]Finding, string) {
 	}
 	var found []Finding
 	judged := false
-	for _, d := range b.report.Dependencies {
+	for i := range b.report.Dependencies {
+		d := &b.report.Dependencies[i]
 		if d.Amplification == nil {
 			continue
 		}
@@ -26,6 +27,7 @@ func retryAmplification(b *bench) ([]Finding, string) {
 		if sent < amplifiedCalls || after <= amplified {
 			continue
 		}
+		d.Amplified = true // so that whoever shows the number need not judge it again
 		var from, to Time
 		for _, c := range b.called {
 			if c.dependency == d.Dependency && b.inWindow(c.sent) && !c.sent.Before(b.started) {

@@ -400,3 +400,20 @@ func TestGauges(t *testing.T) {
 	// Nothing that is claimed of users rests on it.
 	s.claim(r, ClaimNoUserFailureCaused, Supported, ReasonNoFailure)
 }
+
+// The report says itself whether calls were multiplied.
+func TestAmplifiedIsInTheReport(t *testing.T) {
+	for again, want := range map[int]bool{1: false, 3: true} {
+		s := newScene(t)
+		drainedScene(s)
+		s.prepare()
+		for i := range 30 {
+			for attempt := range again {
+				s.call("api-1", fmt.Sprint("q", i), 200+float64(i)+.3*float64(attempt), .2, "timeout")
+			}
+		}
+		if d := Judge(s.obs).Dependencies[0]; d.Amplified != want {
+			t.Errorf("%d calls each: %+v", again, d)
+		}
+	}
+}

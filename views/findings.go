@@ -6,9 +6,13 @@ import (
 	"gapless/analysis"
 )
 
+// unnamedTarget stands at the head of a sentence for a target that a finding does not
+// name.
+const unnamedTarget = "A target"
+
 // findingWords words one finding and what to do about it.
 func findingWords(f *analysis.Finding, v values) (sentence, remedy string) {
-	target := "A target"
+	target := unnamedTarget
 	if f.Target != nil && *f.Target != "" {
 		target = *f.Target
 	}
@@ -122,7 +126,7 @@ func reportedBeforeReturn(target string, v values) (sentence, remedy string) {
 }
 
 func lowerTarget(target string) string {
-	if target == "A target" {
+	if target == unnamedTarget {
 		return "a target"
 	}
 	return target

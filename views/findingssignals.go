@@ -240,7 +240,7 @@ var waitGrounds = map[string]string{
 
 func unboundedWait(target string, v values) (sentence, remedy string) {
 	sentence = "Calls to " + dependencyName(v) + " piled up"
-	if target != "A target" {
+	if target != unnamedTarget {
 		sentence += " in " + target
 	}
 	if n, ok := v.count("most"); ok {

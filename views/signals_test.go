@@ -28,7 +28,7 @@ func toldReport(t testing.TB) (analysis.Observations, analysis.Report) {
 	r.Dependencies = []analysis.DependencyUse{
 		{Dependency: "gateway", Wanted: 400, Sent: 81, Refused: map[string]int{"breaker": 319}, Results: map[string]int{"ok": 39, "timeout": 41, "none": 1}, Amplification: new(1.0), MaxPerSecond: 39, MaxAt: at(20.5), MaxInFlight: new(8)},
 		{Dependency: "stock", Sent: 90, Results: map[string]int{"timeout": 90}, MaxPerSecond: 25, MaxAt: at(12)},
-		{Dependency: "points", Wanted: 30, Sent: 90, Results: map[string]int{"timeout": 90}, Amplification: new(3.0), MaxPerSecond: 33, MaxAt: at(12), MaxInFlight: new(5)},
+		{Dependency: "points", Wanted: 30, Sent: 90, Results: map[string]int{"timeout": 90}, Amplification: new(3.0), Amplified: true, MaxPerSecond: 33, MaxAt: at(12), MaxInFlight: new(5)},
 	}
 	r.Breakers = []analysis.BreakerSpan{
 		{Breaker: "gateway", Target: "api-1", State: "CLOSED", Span: span(-300, 20), Sent: 70},
@@ -158,6 +158,20 @@ func TestSignalSentences(t *testing.T) {
 		FillSentences(&r)
 		if r.Findings[0].Sentence != test.want {
 			t.Errorf("%s:\n got %q\nwant %q", test.code, r.Findings[0].Sentence, test.want)
+		}
+	}
+}
+
+// A step that succeeded late is not one that never did.
+func TestStepOrderSaysWhatWasLate(t *testing.T) {
+	for late, want := range map[int]string{
+		0: "“ack” succeeded though “detail” never did.",
+		1: "“ack” succeeded though “detail” never did, or had failed and did only afterwards (1).",
+		2: "“ack” succeeded though “detail” had failed, and did only afterwards.",
+	} {
+		sentence, _ := stepOrder(values{"journey": "order", "count": 2, "later": "ack", "missing": "detail", "late": late})
+		if !strings.HasSuffix(sentence, want) {
+			t.Errorf("%q, want %q at its end", sentence, want)
 		}
 	}
 }

@@ -72,7 +72,7 @@ func dependencyTable(r *analysis.Report, zone *time.Location) Table {
 		}
 		if d.Amplification != nil {
 			each = right("× " + number(*d.Amplification))
-			if *d.Amplification > 1.5 {
+			if d.Amplified {
 				each.Class = "n bad"
 			}
 		}
