@@ -66,6 +66,7 @@ type Reader struct {
 	retired map[uint64]position // files that were read to their end before they were renamed
 	heads   map[string]int      // hashes of the beginnings of files that were read, and of how many bytes they are
 	covered time.Time           // until when good runs are stored
+	reached time.Time           // up to where the last pass vouches
 	stored  time.Time           // when the last run was stored
 	failing string              // code of the last failure, empty after a success
 }

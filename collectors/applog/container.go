@@ -9,9 +9,9 @@ import (
 	"gapless/collectors/applog/logrules"
 )
 
-// joinWithin is how long after its first piece a line is joined with further ones. A
-// container that dies in the midst of a line leaves one that nothing belongs to.
-const joinWithin = 5 * time.Second
+// pause is how long after a piece of a line the next one comes at most. A container
+// that dies in the midst of a line leaves a piece that nothing belongs to.
+const pause = 2 * time.Second
 
 // containerDecoder reads the log files of containers, line by line in either form:
 //
@@ -24,10 +24,23 @@ type containerDecoder struct {
 	reader *Reader
 	target string // by the file's name
 
+	read  int64            // what stands before it was read already
+	from  map[string]int64 // but of these streams, only what stands before that
+	end   int64            // of what was taken
+	open  [2]*openLine     // of stdout, stderr
 	ready []streamLine
-	open  [2]int // index in ready of the line of stdout, stderr that is not whole, plus 1
-	size  int    // bytes of the lines that are not whole
 	bad   int
+}
+
+// openLine is a line of which only pieces have come.
+type openLine struct {
+	streamLine
+	began int64     // byte of the file
+	last  time.Time // of its last piece
+}
+
+func newContainerDecoder(r *Reader, target string, at *position) *containerDecoder {
+	return &containerDecoder{reader: r, target: target, read: at.Read, from: at.Open, end: at.Offset}
 }
 
 // piece is one line of a container's log file.
@@ -39,10 +52,11 @@ type piece struct {
 	label  string
 }
 
-func (d *containerDecoder) take(raw []byte) {
+func (d *containerDecoder) take(raw []byte, begin, end int64) {
+	d.end = end
 	p, ok := d.piece(raw)
 	if !ok {
-		if len(bytes.TrimSpace(raw)) > 0 {
+		if begin >= d.read && len(bytes.TrimSpace(raw)) > 0 {
 			d.bad++
 		}
 		return
@@ -51,38 +65,35 @@ func (d *containerDecoder) take(raw []byte) {
 	if p.stderr {
 		stream, name = 1, "stderr"
 	}
-	for i := range d.open {
-		if at := d.open[i]; at > 0 && p.at.Sub(d.ready[at-1].At) > joinWithin {
-			d.open[i] = 0
-		}
-	}
-	if at := d.open[stream]; at > 0 {
-		line := &d.ready[at-1]
-		line.Text = append(line.Text, p.text...)
-		d.size += len(p.text)
-		if p.ends || d.size > maxLine {
-			d.close(stream)
-		}
+	if from, waits := d.from[name]; begin < d.read && (!waits || begin < from) {
 		return
 	}
-	target := d.target
-	if label := d.reader.cfg.TargetLabel; label != "" {
-		if target, ok = d.reader.cfg.labelled(p.label); !ok {
-			return
+	for i, line := range d.open {
+		if line != nil && p.at.Sub(line.last) > pause {
+			d.close(i)
 		}
 	}
-	d.ready = append(d.ready, streamLine{name, logrules.Line{At: p.at, Target: target, Text: bytes.Clone(p.text)}})
-	if !p.ends {
-		d.open[stream] = len(d.ready)
-		d.size += len(p.text)
+	line := d.open[stream]
+	if line == nil {
+		target := d.target
+		if label := d.reader.cfg.TargetLabel; label != "" {
+			if target, ok = d.reader.cfg.labelled(p.label); !ok {
+				return
+			}
+		}
+		line = &openLine{streamLine: streamLine{name, logrules.Line{At: p.at, Target: target}}, began: begin}
+		d.open[stream] = line
+	}
+	line.Text, line.last = append(line.Text, p.text...), p.at
+	if p.ends || len(line.Text) > maxLine {
+		d.close(stream)
 	}
 }
 
+// close takes a line for whole.
 func (d *containerDecoder) close(stream int) {
-	d.open[stream] = 0
-	if d.open == [2]int{} {
-		d.size = 0
-	}
+	d.ready = append(d.ready, d.open[stream].streamLine)
+	d.open[stream] = nil
 }
 
 func (d *containerDecoder) piece(raw []byte) (p piece, ok bool) {
@@ -142,16 +153,38 @@ func dockerTime(b []byte) (time.Time, bool) {
 	return t.UTC().Truncate(time.Microsecond), true
 }
 
-func (d *containerDecoder) pending() bool { return d.open != [2]int{} && len(d.ready) < 10_000 }
+func (d *containerDecoder) give() {
+	for i, line := range d.open {
+		if line != nil {
+			d.close(i)
+		}
+	}
+}
 
-func (d *containerDecoder) give() { d.open, d.size = [2]int{}, 0 }
+func (d *containerDecoder) lost(end int64) {
+	d.give()
+	d.end = end
+}
 
-func (d *containerDecoder) lost() { d.give() }
+// mark goes on from the first piece that waits, and skips from there what was read of
+// the other stream.
+func (d *containerDecoder) mark(at *position) {
+	at.Offset, at.Read, at.Open = d.end, 0, nil
+	for _, line := range d.open {
+		if line == nil {
+			continue
+		}
+		if at.Open == nil {
+			at.Read, at.Open = max(d.end, d.read), map[string]int64{}
+		}
+		at.Open[line.stream] = line.began
+		at.Offset = min(at.Offset, line.began)
+	}
+}
 
 func (d *containerDecoder) lines() []streamLine {
 	all := d.ready
 	d.ready = d.ready[:0]
-	d.give()
 	return all
 }
 

@@ -19,20 +19,21 @@ const (
 // Kinds lists them.
 var Kinds = []string{KindFile, KindJournal, KindContainer}
 
-// decoder makes lines of what stands in a file. One decoder reads one file, from a
-// place where nothing was pending.
+// decoder makes lines of what stands in a file. One decoder reads one file, on from a
+// position that an earlier one marked.
 type decoder interface {
-	// take takes one line of the file, without its end.
-	take(raw []byte)
-	// pending says that what was taken so far is not whole: the place after it is none
-	// to go on from.
-	pending() bool
+	// take takes one line of the file, without its end. It stands from the byte begin to
+	// before the byte end.
+	take(raw []byte, begin, end int64)
 	// give takes what was taken for whole, as at the end of a file.
 	give()
-	// lost says that a line was too long to be taken.
-	lost()
+	// lost says that a line was too long to be taken, or its part before the byte end.
+	lost(end int64)
 	// lines are those that are whole; they are good until the next call of take.
 	lines() []streamLine
+	// mark notes where to go on from so that what is not whole is read again, and
+	// nothing else is.
+	mark(at *position)
 	// malformed says what could not be understood since the last call, in words; empty
 	// where there is nothing.
 	malformed() string
@@ -45,13 +46,13 @@ type streamLine struct {
 	logrules.Line
 }
 
-func (r *Reader) decoder(path string) decoder {
+func (r *Reader) decoder(path string, at *position) decoder {
 	target := r.targetOf(path)
 	switch r.cfg.Kind {
 	case KindJournal:
 		return &journalDecoder{reader: r, target: target}
 	case KindContainer:
-		return &containerDecoder{reader: r, target: target}
+		return newContainerDecoder(r, target, at)
 	}
 	return &plainDecoder{line: [1]streamLine{{Line: logrules.Line{Target: target}}}}
 }
@@ -60,18 +61,19 @@ func (r *Reader) decoder(path string) decoder {
 type plainDecoder struct {
 	line  [1]streamLine
 	taken int
+	end   int64
 }
 
-func (d *plainDecoder) take(raw []byte) {
+func (d *plainDecoder) take(raw []byte, _, end int64) {
 	for len(raw) > 0 && raw[len(raw)-1] == '\r' {
 		raw = raw[:len(raw)-1]
 	}
-	d.line[0].Text, d.taken = raw, 1
+	d.line[0].Text, d.taken, d.end = raw, 1, end
 }
 
-func (d *plainDecoder) pending() bool { return false }
-func (d *plainDecoder) give()         {}
-func (d *plainDecoder) lost()         { d.taken = 0 }
+func (d *plainDecoder) give()             {}
+func (d *plainDecoder) lost(end int64)    { d.taken, d.end = 0, end }
+func (d *plainDecoder) mark(at *position) { at.Offset = d.end }
 func (d *plainDecoder) lines() []streamLine {
 	all := d.line[:d.taken]
 	d.taken = 0
@@ -84,7 +86,7 @@ func (d *plainDecoder) malformed() string { return "" }
 // once more at its end (last) for what is not whole. It stores nothing. The error is
 // that of reading.
 func (r *Reader) Decode(path string, in io.Reader, read func(number int, state *logrules.State, line logrules.Line)) (malformed string, err error) {
-	d, number := r.decoder(path), 0
+	d, number, end := r.decoder(path, &position{}), 0, int64(0)
 	streams := map[string]*logrules.State{}
 	var complaints []string
 	emit := func() {
@@ -101,14 +103,14 @@ func (r *Reader) Decode(path string, in io.Reader, read func(number int, state *
 	err = eachRaw(in, func(raw []byte, tooLong bool) {
 		number++
 		if tooLong {
-			d.lost()
+			d.lost(end)
 			complaints = append(complaints, fmt.Sprintf("line %d is longer than %d bytes", number, maxLine))
 			return
 		}
-		d.take(raw)
-		if !d.pending() {
-			emit()
-		}
+		begin := end
+		end += int64(len(raw)) + 1
+		d.take(raw, begin, end)
+		emit()
 	})
 	d.give()
 	emit()

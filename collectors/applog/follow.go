@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"time"
@@ -32,10 +33,18 @@ const calm = 10 * time.Second
 // file is one followed path.
 type file struct {
 	position position
-	known    bool     // a position was stored for the path
-	stored   []byte   // that position
-	again    bool     // what is read now may have been read of another file: a copy, or one that was cut back
-	handle   *os.File // what the path led to at the last look; it stays readable if renamed or removed
+	known    bool   // a position was stored for the path
+	stored   []byte // that position
+	end      int64  // up to where the last look read it
+
+	size       int64 // since sizeAt
+	sizeAt     time.Time
+	lookedAt   time.Time // the last look that succeeded, and the size then
+	lookedSize int64
+	waits      time.Time // what waits at its end was not there before; zero where nothing does
+
+	again  bool     // what is read now may have been read of another file: a copy, or one that was cut back
+	handle *os.File // what the path led to at the last look; it stays readable if renamed or removed
 }
 
 // load gets the stored positions of paths that are new to us, before any is read:
@@ -59,8 +68,8 @@ func (r *Reader) load(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// read brings everything new in one file.
-func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time, whole bool) error {
+// read brings everything new in one file. last says that no later look will.
+func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time, whole, last bool) error {
 	f := r.files[path]
 	if f == nil {
 		return nil // its position could not be loaded
@@ -69,7 +78,7 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 	if err != nil {
 		// Whatever the path led to before may have been written to until it went.
 		if f.handle != nil {
-			return errors.Join(err, r.drain(ctx, p, path, f, f.handle, false))
+			return errors.Join(err, r.drain(ctx, p, path, f, f.handle, 0))
 		}
 		return err
 	}
@@ -103,7 +112,7 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 			return fmt.Errorf("read %s: %w", path, err)
 		}
 		f.known = false
-		if f.again = false; f.position.Offset == 0 {
+		if f.again = false; f.position.reach() == 0 {
 			if f.again, err = r.readBefore(opened); err != nil {
 				return fmt.Errorf("read %s: %w", path, err)
 			}
@@ -113,9 +122,46 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 		_ = f.handle.Close()
 	}
 	f.handle, keep = opened, true
-	err = r.drain(ctx, p, path, f, opened, whole && time.Since(info.ModTime()) > calm)
+	now := r.cfg.Now()
+	quiet := f.quiet(info, now)
+	if last && quiet > pause {
+		quiet = forever // there is no later look
+	}
+	err = r.drain(ctx, p, path, f, opened, quiet)
 	f.again = f.again && err != nil // what comes after the end is new
+	if err == nil {
+		f.looked(p, info, now)
+	}
 	return err
+}
+
+// forever is how long nobody writes to a file that is read for the last time.
+const forever = time.Duration(math.MaxInt64)
+
+// quiet is for how long nobody has written to the file: by its own time, or since it
+// was first seen as long as it is.
+func (f *file) quiet(info os.FileInfo, now time.Time) time.Duration {
+	if f.size != info.Size() || f.sizeAt.IsZero() {
+		f.size, f.sizeAt = info.Size(), now
+	}
+	return max(time.Since(info.ModTime()), now.Sub(f.sizeAt))
+}
+
+// looked keeps the run of a pass from vouching for a time of which something waits at
+// the file's end: it was written after the look before that did not see it.
+func (f *file) looked(p *pass, info os.FileInfo, now time.Time) {
+	switch {
+	case f.end >= info.Size():
+		f.waits = time.Time{}
+	case f.lookedAt.IsZero():
+		f.waits = info.ModTime().Add(-calm)
+	case f.waits.IsZero() || f.end >= f.lookedSize:
+		f.waits = f.lookedAt
+	}
+	f.lookedAt, f.lookedSize = now, info.Size()
+	if !f.waits.IsZero() && f.waits.Before(p.until) {
+		p.until = f.waits
+	}
 }
 
 // remember keeps by what a file is known that was read.
@@ -163,7 +209,7 @@ func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) error
 	if same, err := f.position.fits(old, info.Size()); err != nil || !same {
 		return err // the file itself was truncated
 	}
-	if err := r.drain(ctx, p, path, f, old, true); err != nil {
+	if err := r.drain(ctx, p, path, f, old, forever); err != nil {
 		return err
 	}
 	if err := p.flush(ctx, p.run.From); err != nil {
@@ -189,7 +235,7 @@ func (r *Reader) start(f *os.File, info os.FileInfo) (position, error) {
 }
 
 func findRenamed(path string, p position) *os.File {
-	if p.Inode == 0 || p.Offset == 0 {
+	if p.Inode == 0 || p.reach() == 0 {
 		return nil
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -198,7 +244,7 @@ func findRenamed(path string, p position) *os.File {
 	}
 	for _, entry := range entries {
 		info, err := entry.Info()
-		if err != nil || !info.Mode().IsRegular() || follow.Inode(info) != p.Inode || info.Size() < p.Offset {
+		if err != nil || !info.Mode().IsRegular() || follow.Inode(info) != p.Inode || info.Size() < p.reach() {
 			continue
 		}
 		f, _, err := plainfile.Open(filepath.Join(filepath.Dir(path), entry.Name()))
@@ -214,42 +260,43 @@ func findRenamed(path string, p position) *os.File {
 }
 
 // drain reads whole lines from the position to the end of an open file, in batches.
-// With whole set, a last line without its end counts as one.
-func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opened *os.File, whole bool) error {
+// What is not whole at the end counts as whole when nobody wrote for long enough: a
+// line of the file or an entry of a journal after [calm], a container's piece after [pause].
+func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opened *os.File, quiet time.Duration) error {
 	info, err := opened.Stat()
 	if err != nil {
 		return err
 	}
 	at := f.position.clone()
+	f.end = at.Offset
 	if at.Offset >= info.Size() && f.known {
 		return nil
 	}
 	in := bufio.NewReaderSize(io.NewSectionReader(opened, at.Offset, info.Size()-at.Offset), 256<<10)
 	long := make([]byte, 0) // grows only for lines over the reader's size
-	d := r.decoder(path)
-	b, size := logrules.NewBatch(), int64(0)
-	group := int64(0) // bytes that the decoder took since nothing was pending
+	d := r.decoder(path, &at)
+	b := logrules.NewBatch()
+	reached, stored := at.Offset, at.Offset // by reading; by the batch before
+	last := at.encode()
 	settle := func() {
 		for _, line := range d.lines() {
 			r.lines.Line(b, at.stream(line.stream), line.Line)
 		}
 		if text := d.malformed(); text != "" {
-			p.errs = append(p.errs, fmt.Sprintf("%s, before byte %d: %s", path, at.Offset+group, text))
+			p.errs = append(p.errs, fmt.Sprintf("%s, before byte %d: %s", path, reached, text))
 		}
-		at.Offset += group
-		size += group
-		group = 0
+		d.mark(&at)
 	}
 	for {
 		part, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
 			if long = append(long, part...); len(long) > maxLine || at.Skip {
 				if !at.Skip {
-					p.errs = append(p.errs, fmt.Sprintf("%s: a line at byte %d is longer than %d bytes and was skipped", path, at.Offset+group, maxLine))
-					d.lost()
+					p.errs = append(p.errs, fmt.Sprintf("%s: a line at byte %d is longer than %d bytes and was skipped", path, reached, maxLine))
 				}
 				at.Skip = true
-				group += int64(len(long))
+				reached += int64(len(long))
+				d.lost(reached)
 				settle()
 				long = long[:0]
 			}
@@ -264,35 +311,37 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 			line = long
 		}
 		ended := err == nil
-		if len(line) > 0 && (ended || whole || at.Skip) {
-			if !at.Skip {
-				d.take(bytes.TrimSuffix(line, []byte("\n")))
+		if len(line) > 0 && (ended || quiet > calm || at.Skip) {
+			begin := reached
+			reached += int64(len(line))
+			if at.Skip {
+				d.lost(reached)
+			} else {
+				d.take(bytes.TrimSuffix(line, []byte("\n")), begin, reached)
 			}
 			at.Skip = at.Skip && !ended
-			group += int64(len(line))
-			if !d.pending() {
-				settle()
-			}
+			settle()
 		}
 		long = long[:0]
 		if !ended {
 			break
 		}
-		if group == 0 && (size >= batchBytes || b.Rows() >= batchRows) {
+		if reached-stored >= batchBytes || b.Rows() >= batchRows {
 			if err := r.add(ctx, p, path, f, opened, info, b, &at); err != nil {
 				return err
 			}
-			b, size = logrules.NewBatch(), 0
+			b, stored, last = logrules.NewBatch(), reached, at.encode()
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
 		}
 	}
-	if whole && group > 0 {
+	if at.Offset < reached && (quiet > calm || quiet > pause && r.cfg.Kind == KindContainer) {
 		d.give()
 		settle()
 	}
-	if size == 0 && f.known {
+	f.end = at.Offset
+	if f.known && bytes.Equal(at.encode(), last) {
 		return nil
 	}
 	return r.add(ctx, p, path, f, opened, info, b, &at)

@@ -55,6 +55,8 @@ type journalDecoder struct {
 	data   []byte            // of it
 	resync bool              // after something that cannot be taken: until an empty line, an object or a cursor
 
+	began, end int64 // of the entry that is being read, and of what was taken: bytes of the file
+
 	ready []streamLine
 	bad   int // entries that are not understood
 	cut   int // entries whose message journalctl left out
@@ -63,7 +65,19 @@ type journalDecoder struct {
 	seen func(cursor []byte) bool
 }
 
-func (d *journalDecoder) take(raw []byte) {
+func (d *journalDecoder) take(raw []byte, begin, end int64) {
+	if !d.pending() {
+		d.began = begin
+	}
+	bad := d.bad
+	d.takeField(raw)
+	if d.bad > bad && d.pending() {
+		d.began = begin // of the entry that followed one that was cut short
+	}
+	d.end = end
+}
+
+func (d *journalDecoder) takeField(raw []byte) {
 	switch {
 	case d.binary != "":
 		d.data = append(append(d.data, raw...), '\n')
@@ -80,7 +94,7 @@ func (d *journalDecoder) take(raw []byte) {
 		} else if fieldName(raw) {
 			d.binary, d.data = string(raw), d.data[:0]
 		} else {
-			d.lost()
+			d.giveUp()
 		}
 	}
 }
@@ -105,17 +119,17 @@ func (d *journalDecoder) finishBinary() {
 	length := binary.LittleEndian.Uint64(d.data)
 	switch have := uint64(len(d.data)) - 8; {
 	case length > maxLine:
-		d.lost()
+		d.giveUp()
 	case have == length+1:
 		content := d.data[8 : 8+length]
 		if bytes.Contains(content, []byte("\n"+fieldReceived+"=")) {
-			d.lost() // its writer died in it, and another one went on
+			d.giveUp() // its writer died in it, and another one went on
 			return
 		}
 		d.field([]byte(d.binary), content)
 		d.binary = ""
 	case have > length+1: // it ends within a line
-		d.lost()
+		d.giveUp()
 	}
 }
 
@@ -305,6 +319,7 @@ func micros(b []byte) (time.Time, bool) {
 	return time.UnixMicro(n).UTC(), true
 }
 
+// pending says that an entry is not whole yet.
 func (d *journalDecoder) pending() bool { return len(d.entry) > 0 || d.binary != "" }
 
 func (d *journalDecoder) give() {
@@ -315,8 +330,21 @@ func (d *journalDecoder) give() {
 	d.finish()
 }
 
-// lost gives the entry up that was being read.
-func (d *journalDecoder) lost() {
+// mark goes on from the start of the entry that is being read.
+func (d *journalDecoder) mark(at *position) {
+	at.Offset = d.end
+	if d.pending() {
+		at.Offset = d.began
+	}
+}
+
+func (d *journalDecoder) lost(end int64) {
+	d.giveUp()
+	d.end = end
+}
+
+// giveUp drops the entry that was being read.
+func (d *journalDecoder) giveUp() {
 	d.bad++
 	d.binary, d.resync = "", true
 	clear(d.entry)

@@ -203,9 +203,9 @@ func (p *pipe) line(raw []byte, tooLong bool) {
 	p.size += len(raw) + 1
 	if tooLong {
 		p.errs = append(p.errs, fmt.Sprintf("a line is longer than %d bytes and was skipped", maxLine))
-		p.decoder.lost()
+		p.decoder.giveUp()
 	} else {
-		p.decoder.take(raw)
+		p.decoder.take(raw, 0, 0)
 	}
 	if !p.decoder.pending() {
 		p.settle()

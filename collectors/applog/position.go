@@ -24,6 +24,10 @@ type position struct {
 	Head    string `json:"head"` // SHA-256 of the first HeadLen bytes
 	Offset  int64  `json:"offset"`
 	Skip    bool   `json:"skip,omitempty"` // inside a line that is too long
+	// Read is up to where all was read but the lines of the streams in Open, of which a
+	// piece waits for the next: they go on from there. Offset is the first of these.
+	Read int64            `json:"read,omitempty"`
+	Open map[string]int64 `json:"open,omitempty"`
 
 	logrules.State // after the last line that was read
 	// Streams are the states of the streams in the file, where it holds several.
@@ -38,11 +42,14 @@ func decodePosition(b []byte) (position, error) {
 	if err := json.Unmarshal(b, &p); err != nil {
 		return position{}, fmt.Errorf("decode position: %w", err)
 	}
-	if p.Offset < 0 || p.HeadLen < 0 || p.HeadLen > headSize || int64(p.HeadLen) > p.Offset {
+	if p.Offset < 0 || p.HeadLen < 0 || p.HeadLen > headSize || int64(p.HeadLen) > p.reach() || p.Read < 0 {
 		return position{}, fmt.Errorf("position %s is impossible", b)
 	}
 	return p, nil
 }
+
+// reach is up to where something was read.
+func (p position) reach() int64 { return max(p.Offset, p.Read) }
 
 func (p position) encode() []byte {
 	b, err := json.Marshal(p)
@@ -77,7 +84,7 @@ const maxStreams = 100
 // clone is a position that does not change with p.
 func (p *position) clone() position {
 	c := *p
-	c.Streams = maps.Clone(p.Streams)
+	c.Streams, c.Open = maps.Clone(p.Streams), maps.Clone(p.Open)
 	for name, s := range c.Streams {
 		state := *s
 		c.Streams[name] = &state
@@ -89,7 +96,7 @@ func (p *position) clone() position {
 // enough, and begins as that did. A file that was truncated, or replaced by another,
 // is not; one that was moved or copied is.
 func (p position) fits(f *os.File, size int64) (bool, error) {
-	if size < p.Offset {
+	if size < p.reach() {
 		return false, nil
 	}
 	head, err := headOf(f, p.HeadLen)
@@ -99,7 +106,7 @@ func (p position) fits(f *os.File, size int64) (bool, error) {
 // identify fills in by what the file is known, from what was read of it.
 func (p *position) identify(f *os.File, info os.FileInfo) error {
 	p.Inode = follow.Inode(info)
-	if n := int(min(p.Offset, headSize)); n != p.HeadLen || p.Head == "" {
+	if n := int(min(p.reach(), headSize)); n != p.HeadLen || p.Head == "" {
 		head, err := headOf(f, n)
 		if err != nil {
 			return err

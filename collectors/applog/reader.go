@@ -68,7 +68,7 @@ func (r *Reader) look(ctx context.Context, last bool) {
 		r.cfg.Log.Warn("application log not read", "service", r.cfg.Service, "source", r.cfg.Source, "code", code, "error", err)
 	}
 	if err == nil && stored {
-		r.covered = now
+		r.covered = r.reached
 	}
 	r.failing = code
 }
@@ -105,7 +105,7 @@ func (r *Reader) forget() {
 }
 
 func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole bool) (stored bool, err error) {
-	p := &pass{reader: r, run: analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to}}
+	p := &pass{reader: r, run: analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to}, until: to}
 	paths, err := follow.Paths(r.pattern)
 	if err == nil {
 		err = r.load(ctx, paths)
@@ -115,7 +115,7 @@ func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole 
 		failures = append(failures, err)
 	}
 	for _, path := range paths {
-		err := r.read(ctx, p, path, from, whole)
+		err := r.read(ctx, p, path, from, whole, always)
 		if err != nil {
 			failures = append(failures, err)
 		}
@@ -127,6 +127,10 @@ func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole 
 		}
 	}
 	err = errors.Join(failures...)
+	if p.until.Before(from) {
+		p.until = from
+	}
+	r.reached = p.until
 	if !always && p.pending == nil && runcode.OfFile(err) == r.failing && r.cfg.Now().Sub(r.stored) < idle {
 		return false, err
 	}
@@ -142,6 +146,7 @@ func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole 
 type pass struct {
 	reader  *Reader
 	run     analysis.Run
+	until   time.Time // what was written before it was read
 	pending *analysis.AppBatch
 	after   func() // makes the pending batch count as read
 	file    *file  // that the pending batch is of
@@ -188,24 +193,24 @@ func (p *pass) finish(ctx context.Context, err error) error {
 		if failed := p.flush(ctx, p.run.From); failed != nil {
 			return failed
 		}
-		return p.addRun(ctx, p.run.From, runcode.OfFile(err), err.Error())
+		return p.addRun(ctx, p.run.From, p.run.To, runcode.OfFile(err), err.Error())
 	}
 	if p.pending != nil {
-		if failed := p.flush(ctx, p.run.To); failed != nil {
+		if failed := p.flush(ctx, p.until); failed != nil {
 			return failed
 		}
-	} else if failed := p.addRun(ctx, p.run.From, "", ""); failed != nil {
+	} else if failed := p.addRun(ctx, p.run.From, p.until, "", ""); failed != nil {
 		return failed
 	}
 	if len(p.errs) > 0 {
-		return p.addRun(ctx, p.run.To, "bad_reply", strings.Join(p.errs, "; "))
+		return p.addRun(ctx, p.run.To, p.run.To, "bad_reply", strings.Join(p.errs, "; "))
 	}
 	return nil
 }
 
-func (p *pass) addRun(ctx context.Context, from time.Time, code, text string) error {
+func (p *pass) addRun(ctx context.Context, from, to time.Time, code, text string) error {
 	run := p.run
-	run.From, run.At, run.Code, run.Error = from, p.at(), code, strings.ToValidUTF8(text, "\uFFFD")
+	run.From, run.To, run.At, run.Code, run.Error = from, to, p.at(), code, strings.ToValidUTF8(text, "\uFFFD")
 	if err := p.reader.sink.AddRun(ctx, p.reader.cfg.Service, run); err != nil {
 		return fmt.Errorf("store run of %s: %w", run.Source, err)
 	}
