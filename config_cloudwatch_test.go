@@ -57,7 +57,7 @@ func TestCloudWatchMistakes(t *testing.T) {
 		name, old, new string
 		want           []string
 	}{
-		{"no load balancer", block, "cloudwatch: {region: us-east-1", []string{"access_logs[1].cloudwatch.load_balancer", "app/NAME/ID"}},
+		{"no load balancer", block, "cloudwatch: {region: us-east-1", []string{"access_logs[1].cloudwatch.load_balancer", "the end of its ARN", "app/"}},
 		{"an ARN", "app/public/0123456789abcdef", "arn:aws:elasticloadbalancing:x:1:loadbalancer/app/public/0123456789abcdef", []string{"cloudwatch.load_balancer", "end of its ARN"}},
 		{"a group without a match", block, block + ", target_group: targetgroup/api/0123456789abcdef", []string{"cloudwatch.target_group", "match.target_group"}},
 		{"a match without a group", "            cloudwatch:", "            match: {target_group: api}\n            cloudwatch:", []string{"cloudwatch.target_group", "missing"}},

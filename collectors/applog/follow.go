@@ -10,6 +10,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"gapless/analysis"
@@ -76,11 +78,7 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 	}
 	opened, info, err := plainfile.Open(path)
 	if err != nil {
-		// Whatever the path led to before may have been written to until it went.
-		if f.handle != nil {
-			return errors.Join(err, r.drain(ctx, p, path, f, f.handle, 0))
-		}
-		return err
+		return errors.Join(err, r.gone(ctx, p, path, f))
 	}
 	keep := false
 	defer func() {
@@ -193,7 +191,8 @@ func (r *Reader) readBefore(f *os.File) (bool, error) {
 }
 
 // leave reads to its end the file that a path led to before, if it can still be
-// found: by the open handle, or after a restart by its number in the same folder.
+// found: by the open handle, or after a restart by its number in the same folder. One
+// that is followed under its new name already is left to that.
 func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) error {
 	old := f.handle
 	if old == nil {
@@ -203,7 +202,7 @@ func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) error
 		defer old.Close()
 	}
 	info, err := old.Stat()
-	if err != nil {
+	if err != nil || r.elsewhere(path, info) {
 		return err
 	}
 	if same, err := f.position.fits(old, info.Size()); err != nil || !same {
@@ -215,8 +214,112 @@ func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) error
 	if err := p.flush(ctx, p.run.From); err != nil {
 		return err // f is still where it was
 	}
+	r.retire(f.position, info)
+	return r.hand(ctx, p, path, f.position, info)
+}
+
+// oldNames are the names that rotated files may have had: without what rotation hangs on
+// (app.log.1, app.log-20261014.gz).
+func oldNames(paths []string) []string {
+	var names []string
+	for _, path := range paths {
+		for name := path; ; {
+			at := strings.LastIndexAny(name, ".-")
+			if at <= len(filepath.Dir(name))+1 {
+				break
+			}
+			name = name[:at]
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// missing sees to the files whose paths led nowhere when they were listed, before any
+// other is read: what is renamed and not yet begun anew must not be taken for new.
+func (r *Reader) missing(ctx context.Context, p *pass, paths []string) error {
+	for path, f := range r.files {
+		if !f.known && f.handle == nil || slices.Contains(paths, path) {
+			continue
+		}
+		if err := r.gone(ctx, p, path, f); err != nil {
+			return err
+		}
+		if f.handle != nil {
+			_ = f.handle.Close()
+		}
+		delete(r.files, path)
+	}
+	return nil
+}
+
+// gone reads what was written to a file until its path led nowhere, and lets it be
+// known under the name that it may have now.
+func (r *Reader) gone(ctx context.Context, p *pass, path string, f *file) error {
+	old := f.handle
+	if old == nil {
+		if old = findRenamed(path, f.position); old == nil {
+			return nil
+		}
+		defer old.Close()
+	}
+	info, err := old.Stat()
+	if err != nil || r.elsewhere(path, info) {
+		return err
+	}
+	if f.handle != nil {
+		if err := r.drain(ctx, p, path, f, old, 0); err != nil {
+			return err
+		}
+		if err := p.flush(ctx, p.run.From); err != nil {
+			return err
+		}
+	}
+	r.retire(f.position, info)
+	return nil
+}
+
+// retire remembers how far a file was read that may have another name now.
+func (r *Reader) retire(at position, info os.FileInfo) {
 	if number := follow.Inode(info); number != 0 {
-		r.retired[number] = f.position
+		r.retired[number] = at
+	}
+}
+
+// elsewhere reports whether a file is followed under another name already, which then
+// says how far it was read.
+func (r *Reader) elsewhere(path string, info os.FileInfo) bool {
+	for name, g := range r.files {
+		if name == path || !g.known || g.position.Inode != follow.Inode(info) {
+			continue
+		}
+		if now, err := os.Stat(name); err == nil && os.SameFile(now, info) {
+			return true
+		}
+	}
+	return false
+}
+
+// hand stores under the new name of a file how far it was read, before the old name
+// gets a position of another: whatever happens in between, no line is read twice.
+func (r *Reader) hand(ctx context.Context, p *pass, path string, at position, info os.FileInfo) error {
+	paths, err := follow.Paths(r.pattern)
+	if err != nil {
+		return nil //nolint:nilerr // the next look lists them again, and tells
+	}
+	if err := r.load(ctx, paths); err != nil {
+		return err
+	}
+	for _, name := range paths {
+		g := r.files[name]
+		now, err := os.Stat(name)
+		if name == path || g.known || err != nil || !os.SameFile(now, info) {
+			continue
+		}
+		next := at.clone()
+		encoded := next.encode()
+		err = p.add(ctx, g, analysis.AppBatch{File: name, Position: encoded}, func() { g.position, g.known, g.stored = next, true, encoded })
+		return errors.Join(err, p.flush(ctx, p.run.From))
 	}
 	return nil
 }

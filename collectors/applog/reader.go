@@ -90,6 +90,9 @@ func (r *Reader) pass(ctx context.Context, from, to time.Time, always, whole boo
 	return stored, err
 }
 
+// errNotStored is why a pass ends before it has looked at every file.
+var errNotStored = errors.New("store lines")
+
 // passes bounds how often one pass begins again.
 const passes = 5
 
@@ -108,7 +111,14 @@ func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole 
 	p := &pass{reader: r, run: analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to}, until: to}
 	paths, err := follow.Paths(r.pattern)
 	if err == nil {
-		err = r.load(ctx, paths)
+		if err = r.load(ctx, append(oldNames(paths), paths...)); err == nil {
+			if err = r.missing(ctx, p, paths); err != nil {
+				paths = nil // what was renamed would be taken for new
+			}
+		}
+	}
+	if errors.Is(err, analysis.ErrMoved) {
+		return false, err
 	}
 	var failures []error
 	if err != nil {
@@ -124,6 +134,9 @@ func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole 
 		}
 		if ctx.Err() != nil {
 			return false, ctx.Err()
+		}
+		if errors.Is(err, errNotStored) {
+			break // how far a file was read under its old name must be known before its new one is read
 		}
 	}
 	err = errors.Join(failures...)
@@ -174,7 +187,7 @@ func (p *pass) flush(ctx context.Context, to time.Time) error {
 	b.At = p.at()
 	b.Rows = len(b.Handled) + len(b.Steps) + len(b.Signals) + len(b.Journeys)
 	if err := p.reader.sink.AddAppBatch(ctx, p.reader.cfg.Service, b); err != nil {
-		return fmt.Errorf("store lines of %s: %w", b.File, err)
+		return fmt.Errorf("%w of %s: %w", errNotStored, b.File, err)
 	}
 	p.after()
 	return nil
