@@ -596,17 +596,13 @@ func findingViews(r *analysis.Report, zone *time.Location) []FindingView {
 }
 
 // ruleGroups lists the rules by their state, and counts them beside the findings, of
-// which one rule may make several. Rules that cannot be evaluated by anything that
-// this version reads stand apart: no other configuration would change that.
+// which one rule may make several.
 func ruleGroups(r *analysis.Report) (string, []RuleGroup) {
-	groups := []RuleGroup{{State: "fired", Icon: "▲"}, {State: "clear", Icon: "✓"}, {State: "not evaluable", Icon: "–"}, {State: "not in this version", Icon: "·"}}
+	groups := []RuleGroup{{State: "fired", Icon: "▲"}, {State: "clear", Icon: "✓"}, {State: "not evaluable", Icon: "–"}}
 	for _, rule := range r.Rules {
 		group := slices.Index([]string{analysis.RuleFired, analysis.RuleClear, analysis.RuleNotEvaluable}, rule.State)
 		if group < 0 {
 			continue
-		}
-		if rule.Why == "not_built" {
-			group = 3
 		}
 		view := RuleView{Code: rule.Code}
 		if rule.Why != "" {

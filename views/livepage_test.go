@@ -110,13 +110,13 @@ func TestFindingsAreCountedNotRules(t *testing.T) {
 	counts, groups := ruleGroups(&analysis.Report{
 		Findings: []analysis.Finding{{Code: "restart-before-eject"}, {Code: "restart-before-eject"}},
 		Rules: []analysis.RuleState{{Code: "restart-before-eject", State: analysis.RuleFired}, {Code: "fail-open", State: analysis.RuleClear},
-			{Code: "state-lag", State: analysis.RuleNotEvaluable, Why: "no_states"}, {Code: "job-stopped", State: analysis.RuleNotEvaluable, Why: "not_built"},
+			{Code: "state-lag", State: analysis.RuleNotEvaluable, Why: "no_states"}, {Code: "job-stopped", State: analysis.RuleNotEvaluable, Why: "rule_never_matched"},
 			{Code: "torn-write", State: analysis.RuleNotEvaluable, Why: "needs_application_signals"}},
 	})
-	if counts != "2 findings · 1 rule clear · 2 not evaluable" {
+	if counts != "2 findings · 1 rule clear · 3 not evaluable" {
 		t.Error(counts)
 	}
-	if last := groups[len(groups)-1]; last.State != "not in this version" || len(last.Rules) != 1 {
+	if last := groups[len(groups)-1]; last.State != "not evaluable" || len(last.Rules) != 3 {
 		t.Errorf("%+v", groups)
 	}
 }

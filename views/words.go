@@ -109,7 +109,6 @@ var whyWords = map[string]string{
 	"not_reported":              "needs the deploy's own report of its end",
 	"served_unknown":            "needs to know who served when",
 	"app_log_blind":             "needs the whole application log",
-	"not_built":                 "this version has no such rule yet",
 	"no_drain_mark":             "needs a drain mark",
 	"no_state_change":           "saw no state change",
 	"no_matched_requests":       "needs requests matched in two places",
