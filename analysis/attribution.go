@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -32,7 +33,7 @@ func (b *bench) attribute() {
 		}
 		b.matchProbe(&b.report.Attribution[at], p)
 	}
-	slices.SortFunc(b.report.Attribution, func(x, y Attribution) int { return compareStrings(x.Probe, y.Probe) })
+	slices.SortFunc(b.report.Attribution, func(x, y Attribution) int { return strings.Compare(x.Probe, y.Probe) })
 }
 
 func (b *bench) matchProbe(a *Attribution, p *ProbeRequest) {

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -48,10 +49,10 @@ func (b *bench) followBreakers() {
 		if c := x.From.Compare(y.From.Time); c != 0 {
 			return c
 		}
-		if c := compareStrings(x.Breaker, y.Breaker); c != 0 {
+		if c := strings.Compare(x.Breaker, y.Breaker); c != 0 {
 			return c
 		}
-		return compareStrings(x.Target, y.Target)
+		return strings.Compare(x.Target, y.Target)
 	})
 }
 

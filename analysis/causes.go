@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -412,5 +413,5 @@ func byTime(x, y Finding) int {
 		return *s
 	}
 	return cmp.Or(cmp.Compare(order[x.Severity], order[y.Severity]), x.From.Compare(y.From.Time),
-		compareStrings(x.Code, y.Code), compareStrings(name(x.Target), name(y.Target)))
+		strings.Compare(x.Code, y.Code), strings.Compare(name(x.Target), name(y.Target)))
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -76,7 +77,7 @@ func (b *bench) readChecks() {
 	type at struct{ source, group, node string }
 	checks := slices.Clone(b.obs.Checks)
 	slices.SortStableFunc(checks, func(x, y HealthCheckResult) int {
-		return cmp.Or(x.Done().Compare(y.Done()), x.At.Compare(y.At), compareStrings(x.Node, y.Node), compareStrings(x.Target, y.Target))
+		return cmp.Or(x.Done().Compare(y.Done()), x.At.Compare(y.At), strings.Compare(x.Node, y.Node), strings.Compare(x.Target, y.Target))
 	})
 	series := map[key][]HealthCheckResult{}
 	times := map[at][]time.Time{} // of all checks by a node in a group, ascending by their ends
@@ -91,7 +92,7 @@ func (b *bench) readChecks() {
 		times[k2] = append(times[k2], c.At)
 	}
 	slices.SortFunc(order, func(x, y key) int {
-		return cmp.Or(compareStrings(x.source, y.source), compareStrings(x.target, y.target), compareStrings(x.node, y.node), compareStrings(x.group, y.group))
+		return cmp.Or(strings.Compare(x.source, y.source), strings.Compare(x.target, y.target), strings.Compare(x.node, y.node), strings.Compare(x.group, y.group))
 	})
 	for _, k := range order {
 		l := b.byName[k.target]

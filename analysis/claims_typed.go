@@ -96,7 +96,7 @@ type Typed struct {
 func (b *bench) typedClaims() []Claim {
 	typed := slices.Clone(b.obs.Claims)
 	slices.SortFunc(typed, func(x, y TypedClaim) int {
-		return cmp.Or(x.RegisteredAt.Compare(y.RegisteredAt), compareStrings(x.ID, y.ID))
+		return cmp.Or(x.RegisteredAt.Compare(y.RegisteredAt), strings.Compare(x.ID, y.ID))
 	})
 	claims := []Claim{}
 	for i := range typed {

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -68,7 +69,7 @@ func (b *bench) clocks() []ClockOffset {
 		minutes = append(minutes, m)
 	}
 	slices.SortFunc(minutes, func(x, y minute) int {
-		return cmp.Or(compareStrings(x.prober, y.prober), compareStrings(x.source, y.source), cmp.Compare(x.at, y.at))
+		return cmp.Or(strings.Compare(x.prober, y.prober), strings.Compare(x.source, y.source), cmp.Compare(x.at, y.at))
 	})
 	var offsets []ClockOffset
 	hull := map[pair]Interval{}

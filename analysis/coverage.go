@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -365,7 +366,7 @@ func (b *bench) controls() []Control {
 	index := map[[2]string]int{}
 	counts := slices.Clone(b.obs.Counts)
 	slices.SortStableFunc(counts, func(x, y RuleCount) int {
-		return cmp.Or(compareStrings(x.Rule, y.Rule), compareStrings(x.Source, y.Source))
+		return cmp.Or(strings.Compare(x.Rule, y.Rule), strings.Compare(x.Source, y.Source))
 	})
 	for _, c := range counts {
 		k := [2]string{c.Rule, c.Source}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -70,7 +71,7 @@ func (b *bench) collectFailures() {
 	}
 	slices.SortStableFunc(b.failures, func(x, y failure) int {
 		return cmp.Or(x.end.Compare(y.end), x.start.Compare(y.start), cmp.Compare(x.class, y.class),
-			compareStrings(x.id.run, y.id.run), cmp.Compare(x.id.seq, y.id.seq), compareStrings(x.kind(), y.kind()), compareStrings(x.target, y.target), compareStrings(x.request, y.request))
+			strings.Compare(x.id.run, y.id.run), cmp.Compare(x.id.seq, y.id.seq), strings.Compare(x.kind(), y.kind()), strings.Compare(x.target, y.target), strings.Compare(x.request, y.request))
 	})
 }
 

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -61,7 +62,7 @@ func (b *bench) jobs() []*jobRuns {
 			j.every = j.usualPeriod(b.started)
 		}
 	}
-	slices.SortStableFunc(list[declared:], func(x, y *jobRuns) int { return compareStrings(x.name, y.name) })
+	slices.SortStableFunc(list[declared:], func(x, y *jobRuns) int { return strings.Compare(x.name, y.name) })
 	return list
 }
 

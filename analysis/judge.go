@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -173,18 +174,18 @@ func newBench(obs Observations) *bench {
 func sortInputs(o *Observations) {
 	sortSignals(o)
 	inOrder(&o.Handled, func(x, y HandledRequest) int {
-		return cmp.Or(compareStrings(x.Source, y.Source), x.At.Compare(y.At), compareStrings(x.Target, y.Target), compareStrings(x.Run, y.Run),
+		return cmp.Or(strings.Compare(x.Source, y.Source), x.At.Compare(y.At), strings.Compare(x.Target, y.Target), strings.Compare(x.Run, y.Run),
 			cmp.Compare(x.Seq, y.Seq), cmp.Compare(x.Status, y.Status))
 	})
 	inOrder(&o.Requests, func(x, y Request) int {
-		return cmp.Or(x.End.Compare(y.End), compareStrings(x.Source, y.Source), compareStrings(x.Object, y.Object), cmp.Compare(x.Line, y.Line),
-			x.Start.Compare(y.Start), compareStrings(x.URL, y.URL))
+		return cmp.Or(x.End.Compare(y.End), strings.Compare(x.Source, y.Source), strings.Compare(x.Object, y.Object), cmp.Compare(x.Line, y.Line),
+			x.Start.Compare(y.Start), strings.Compare(x.URL, y.URL))
 	})
 	inOrder(&o.Runs, func(x, y Run) int {
-		return cmp.Or(compareStrings(x.Source, y.Source), x.At.Compare(y.At), x.From.Compare(y.From), x.To.Compare(y.To), compareStrings(x.Error, y.Error))
+		return cmp.Or(strings.Compare(x.Source, y.Source), x.At.Compare(y.At), x.From.Compare(y.From), x.To.Compare(y.To), strings.Compare(x.Error, y.Error))
 	})
 	inOrder(&o.Steps, func(x, y Step) int {
-		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Deploy, y.Deploy), cmp.Compare(x.Kind, y.Kind), compareStrings(x.Target, y.Target), compareStrings(x.Source, y.Source))
+		return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Deploy, y.Deploy), cmp.Compare(x.Kind, y.Kind), strings.Compare(x.Target, y.Target), strings.Compare(x.Source, y.Source))
 	})
 }
 
@@ -240,7 +241,7 @@ func (b *bench) nameTargets() {
 			add(s.Target, "")
 		}
 	}
-	slices.SortStableFunc(b.lives[configured:], func(x, y *life) int { return compareStrings(x.name, y.name) })
+	slices.SortStableFunc(b.lives[configured:], func(x, y *life) int { return strings.Compare(x.name, y.name) })
 	group := ""
 	for _, balancer := range b.obs.Service.LoadBalancers {
 		for _, g := range balancer.TargetGroups {
@@ -307,14 +308,4 @@ func known(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-func compareStrings(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -100,7 +101,7 @@ func (b *bench) allOut() []groupSpan {
 		series[k] = append(series[k], s)
 	}
 	slices.SortFunc(keys, func(x, y key) int {
-		return cmp.Or(compareStrings(x.source, y.source), compareStrings(x.group, y.group))
+		return cmp.Or(strings.Compare(x.source, y.source), strings.Compare(x.group, y.group))
 	})
 	reach := pollReach * max(b.pollInterval(), time.Second)
 	var spans []groupSpan

@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -71,7 +72,7 @@ func retryMasked(b *bench) ([]Finding, string) {
 		findings = append(findings, f)
 	}
 	slices.SortFunc(findings, func(x, y Finding) int {
-		return cmp.Or(compareStrings(x.Values["source"].(string), y.Values["source"].(string)), cmp.Compare(x.Values["traffic"].(Class), y.Values["traffic"].(Class)))
+		return cmp.Or(strings.Compare(x.Values["source"].(string), y.Values["source"].(string)), cmp.Compare(x.Values["traffic"].(Class), y.Values["traffic"].(Class)))
 	})
 	return findings, ""
 }

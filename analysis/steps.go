@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -44,7 +45,7 @@ func (b *bench) readSteps() {
 	}
 	slices.SortStableFunc(b.steps, func(x, y step) int {
 		return cmp.Or(x.At.Compare(y.At), cmp.Compare(rank(x.Kind), rank(y.Kind)), cmp.Compare(x.Kind, y.Kind),
-			compareStrings(x.Target, y.Target), compareStrings(x.Source, y.Source))
+			strings.Compare(x.Target, y.Target), strings.Compare(x.Source, y.Source))
 	})
 	b.checkStart()
 	reached := map[string]int{}

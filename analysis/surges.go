@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -78,6 +79,6 @@ func (b *bench) findSurges() {
 		}
 	}
 	slices.SortFunc(b.surges, func(x, y surge) int {
-		return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.outcome, y.outcome), compareStrings(x.route, y.route))
+		return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.outcome, y.outcome), strings.Compare(x.route, y.route))
 	})
 }

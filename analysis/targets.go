@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -96,7 +97,7 @@ func percentilePause(points []time.Time) time.Duration {
 func (b *bench) readStates() {
 	samples := slices.Clone(b.obs.States)
 	slices.SortStableFunc(samples, func(x, y StateSample) int {
-		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Source, y.Source), compareStrings(x.Target, y.Target))
+		return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Source, y.Source), strings.Compare(x.Target, y.Target))
 	})
 	type key struct{ source, target string }
 	last := map[key]StateSample{}

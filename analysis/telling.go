@@ -10,16 +10,16 @@ import (
 // sortSignals gives what lines, records and endpoints told an order of its own.
 func sortSignals(o *Observations) {
 	inOrder(&o.Signals, func(x, y Signal) int {
-		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Source, y.Source), compareStrings(x.Target, y.Target), compareStrings(x.Rule, y.Rule),
-			cmp.Compare(x.Event, y.Event), compareStrings(x.Name, y.Name), compareStrings(x.Key, y.Key), cmp.Compare(x.Outcome, y.Outcome),
+		return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Source, y.Source), strings.Compare(x.Target, y.Target), strings.Compare(x.Rule, y.Rule),
+			cmp.Compare(x.Event, y.Event), strings.Compare(x.Name, y.Name), strings.Compare(x.Key, y.Key), cmp.Compare(x.Outcome, y.Outcome),
 			compareValues(x.Values, y.Values))
 	})
 	inOrder(&o.Journeys, func(x, y JourneyStep) int {
-		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Source, y.Source), compareStrings(x.Journey, y.Journey), compareStrings(x.Key, y.Key),
-			compareStrings(x.Step, y.Step), cmp.Compare(x.Outcome, y.Outcome), compareStrings(x.Target, y.Target))
+		return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Source, y.Source), strings.Compare(x.Journey, y.Journey), strings.Compare(x.Key, y.Key),
+			strings.Compare(x.Step, y.Step), cmp.Compare(x.Outcome, y.Outcome), strings.Compare(x.Target, y.Target))
 	})
 	inOrder(&o.Gauges, func(x, y Gauge) int {
-		return cmp.Or(x.At.Compare(y.At), compareStrings(x.Source, y.Source), compareStrings(x.Target, y.Target), compareStrings(x.Metric, y.Metric),
+		return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Source, y.Source), strings.Compare(x.Target, y.Target), strings.Compare(x.Metric, y.Metric),
 			cmp.Compare(x.Value, y.Value))
 	})
 }
@@ -30,7 +30,7 @@ func compareValues(x, y map[string]string) int {
 		return c
 	}
 	for _, name := range a {
-		if c := compareStrings(x[name], y[name]); c != 0 {
+		if c := strings.Compare(x[name], y[name]); c != 0 {
 			return c
 		}
 	}
