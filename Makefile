@@ -2,7 +2,7 @@
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(shell go env GOPATH)/bin/golangci-lint
 
-.PHONY: generate build test lint loki e2e peers bench bench-peers check tools
+.PHONY: generate build test lint loki e2e peers mutants held bench bench-peers check tools
 
 generate: ## the generated Go of the templates
 	go tool templ generate
