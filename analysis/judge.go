@@ -124,14 +124,11 @@ type probeID struct {
 func newBench(obs Observations) *bench {
 	sortInputs(&obs)
 	b := &bench{
-		obs: obs, from: obs.From, to: obs.To, seenTo: obs.To,
+		obs: obs, from: obs.From, to: obs.To, seenTo: earliest(obs.At, obs.To),
 		byName: map[string]*life{}, counting: map[string]bool{},
 		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{}, sent: map[probeID]*ProbeRequest{},
 		ambiguous: map[probeID]bool{}, doubtfulLines: map[int]bool{},
 		coverage: map[string]*Coverage{}, prober: map[Class]bool{}, skewed: map[string]bool{},
-	}
-	if !obs.At.IsZero() && obs.At.Before(obs.To) {
-		b.seenTo = obs.At
 	}
 	b.started = obs.Deploy.StartedAt
 	if b.started.IsZero() {
@@ -145,13 +142,12 @@ func newBench(obs Observations) *bench {
 		}
 	}
 	for i := range obs.Probes {
-		if class := obs.Probes[i].Class; (class == ClassProbe || class == ClassHealth) && (b.inWindow(obs.Probes[i].Sent) || b.inWindow(obs.Probes[i].Done)) {
-			b.prober[class] = true
-		}
-	}
-	for i := range obs.Probes {
-		if p := &obs.Probes[i]; b.inWindow(p.Sent) {
+		p := &obs.Probes[i]
+		if b.inWindow(p.Sent) {
 			b.sent[probeID{p.Run, p.Seq}] = p
+		}
+		if b.inWindow(p.Sent) || b.inWindow(p.Done) {
+			b.prober[p.Class] = true
 		}
 	}
 	for _, h := range obs.Handled {
@@ -159,7 +155,7 @@ func newBench(obs Observations) *bench {
 		b.handled[id] = append(b.handled[id], h)
 	}
 	for i := range obs.Requests {
-		if r := &obs.Requests[i]; r.ProbeRun != "" && b.counting[r.Source] {
+		if r := &obs.Requests[i]; b.counting[r.Source] {
 			b.logged[probeID{r.ProbeRun, r.ProbeSeq}] = r
 		}
 	}
@@ -227,10 +223,8 @@ func (b *bench) nameTargets() {
 		add(name, groupOf[name])
 	}
 	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; c.Target != "" && b.counting[c.Source] {
-			if l, ok := b.byName[c.Target]; !ok || l.group == "" {
-				add(c.Target, c.TargetGroup)
-			}
+		if c := &b.obs.Cells[i]; b.counting[c.Source] {
+			add(c.Target, c.TargetGroup)
 		}
 	}
 	for _, h := range b.obs.Handled {
@@ -263,13 +257,13 @@ func (b *bench) nameTargets() {
 func (b *bench) health(group string) HealthCheck {
 	var told, configured HealthCheck
 	for _, g := range b.obs.Groups {
-		if (g.TargetGroup == group || group == "") && g.Health.Known() {
+		if g.TargetGroup == group && g.Health.Known() {
 			told = g.Health
 		}
 	}
 	for _, balancer := range b.obs.Service.LoadBalancers {
 		for _, g := range balancer.TargetGroups {
-			if (g.Name == group || group == "") && g.Health.Known() {
+			if g.Name == group && g.Health.Known() {
 				configured = g.Health
 			}
 		}
@@ -277,7 +271,7 @@ func (b *bench) health(group string) HealthCheck {
 	wholeSeconds := func(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 	agrees := wholeSeconds(configured.Interval) == told.Interval && wholeSeconds(configured.Timeout) == told.Timeout &&
 		configured.Unhealthy == told.Unhealthy && configured.Healthy == told.Healthy
-	if configured.Known() && (!told.Known() || agrees) {
+	if !told.Known() || agrees {
 		return configured
 	}
 	return told
