@@ -113,15 +113,15 @@ func (c *Classifier) Class(userAgent, path, client string) Class {
 	path, _, _ = strings.Cut(path, "?")
 	for i := range c.rules {
 		rule := &c.rules[i]
-		if rule.rule.UserAgentPrefix != "" && !strings.HasPrefix(userAgent, rule.rule.UserAgentPrefix) {
+		if !strings.HasPrefix(userAgent, rule.rule.UserAgentPrefix) {
 			continue
 		}
 		if rule.rule.Path != "" && rule.rule.Path != path {
 			continue
 		}
 		if rule.prefix.IsValid() {
-			address, err := netip.ParseAddr(client)
-			if err != nil || !rule.prefix.Contains(address.Unmap()) {
+			address, _ := netip.ParseAddr(client) // what is no address is the zero one, which lies in no network
+			if !rule.prefix.Contains(address.Unmap()) {
 				continue
 			}
 		}
@@ -170,7 +170,7 @@ func (c *Classifier) Target(address string) string {
 // ProbeID splits the id of one of our own probe requests, "<run>-<seq>".
 func ProbeID(id string) (run string, seq int, ok bool) {
 	cut := strings.LastIndexByte(id, '-')
-	if cut <= 0 || cut == len(id)-1 {
+	if cut <= 0 {
 		return "", 0, false
 	}
 	n, err := strconv.ParseUint(id[cut+1:], 10, 32)

@@ -18,6 +18,8 @@ func TestRoutes(t *testing.T) {
 		{"^/v1/(orders|carts)", "/v1/carts", true, false},
 		{"(?m)^/v1", "/x\n/v1", true, false},
 		{"^", "/x", true, false},
+		{"^|/v1", "/x", true, false},
+		{"^[/x]", "/v1", true, false},
 	} {
 		rules, err := NewClassifier(Service{Routes: []Route{{Name: "r", Match: c.match}}})
 		if err != nil {

@@ -97,9 +97,7 @@ func (b *bench) findUnkept() {
 			continue
 		}
 		single := min(kept[c.CellKey], c.Count) // two objects may have cells of one key
-		if single > 0 {
-			kept[c.CellKey] -= single
-		}
+		kept[c.CellKey] -= single
 		if c.Count > single {
 			b.unkept = append(b.unkept, unkept{c, c.Count - single})
 		}
@@ -134,7 +132,7 @@ func (b *bench) failedRequests() []FailedRequest {
 // counted is the moment by which a failure belongs to a phase: its end, or, for
 // failures that were only counted, their start.
 func (f *failure) counted() time.Time {
-	if f.unkept || f.end.IsZero() {
+	if f.unkept {
 		return f.start
 	}
 	return f.end

@@ -56,9 +56,7 @@ func (b *bench) during(from, to time.Time, events ...Event) []*Signal {
 			}
 		}
 	}
-	if len(events) > 1 {
-		slices.SortStableFunc(found, func(x, y *Signal) int { return x.At.Compare(y.At) })
-	}
+	slices.SortStableFunc(found, func(x, y *Signal) int { return x.At.Compare(y.At) })
 	return found
 }
 
