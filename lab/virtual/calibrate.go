@@ -27,7 +27,7 @@ type Calibration struct {
 
 // placements is how many outages of each length are placed at random into the time
 // in rotation of each target.
-const placements = 10
+const placements = 100
 
 // Decile compares predicted and observed chances of missing a failure window.
 //
