@@ -49,14 +49,14 @@ func (b *bench) matchProbe(a *Attribution, p *ProbeRequest) {
 		target = h.Target
 	}
 	switch {
+	case answers > 1:
+		a.Duplicates++
 	case answers == 1:
 		a.Attributed++
 		a.ByTarget[target]++
-	case answers > 1:
-		a.Duplicates++
 	case b.ambiguous[probeID{p.Run, p.Seq}]:
 		a.Ambiguous++
-	case received > 0 && a.ReceivedWithoutResponse != nil:
+	case received > 0:
 		*a.ReceivedWithoutResponse++
 	case b.probeOutcome(p) == OutcomeOK:
 		a.SuccessWithoutRecord++
@@ -79,12 +79,12 @@ func (b *bench) complete() []Completeness {
 	}
 	for _, source := range sortedKeys(b.counting) {
 		found := map[probeID]bool{}
-		nodes := map[string]bool{}
+		nodes := map[string]struct{}{}
 		for _, k := range b.obs.Known {
 			if k.Source != source {
 				continue
 			}
-			nodes[k.Node] = true
+			nodes[k.Node] = struct{}{}
 			for _, seq := range k.Seqs {
 				found[probeID{k.Run, int(seq)}] = true
 			}
@@ -116,10 +116,8 @@ func (b *bench) complete() []Completeness {
 			}
 			rows = append(rows, row)
 		}
-		if len(nodes) > 0 {
-			for _, name := range b.untouched(source) {
-				rows = append(rows, Completeness{Source: source, Node: name, Phase: "", Matched: "one_by_one"})
-			}
+		for _, name := range b.untouched(source) {
+			rows = append(rows, Completeness{Source: source, Node: name, Phase: "", Matched: "one_by_one"})
 		}
 	}
 	return rows
@@ -148,11 +146,10 @@ func (b *bench) countLogged(source string, phase int) (known, found int) {
 	return known, min(found, known)
 }
 
-// known sums a log's completeness from the deploy's start on; ok is false where no
-// known request was sent.
+// knownFound sums a log's completeness from the deploy's start on, over the phases.
 func (b *bench) knownFound(source string) (known, found int) {
 	for _, row := range b.report.Completeness {
-		if row.Source == source && row.Phase != "baseline" && row.Phase != WholeMinutes && row.Phase != "" {
+		if row.Source == source && row.Phase != "baseline" && row.Phase != WholeMinutes {
 			known += row.Known
 			found += row.Found
 		}
