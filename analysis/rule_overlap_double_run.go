@@ -1,12 +1,17 @@
 package analysis
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // overlapDoubleRun fires when a scheduled job began on two targets within its period
 // while both were up, and neither run was skipped because the other one held the
-// job's lock: a run that its target says afterwards that it skipped is none. A balancer moves requests from one version to the other; schedulers ask
-// no balancer. A run on a target that was gone when the next one began elsewhere is
-// the job moving on, not a second run.
+// job's lock: a run that its target says afterwards that it skipped is none. A balancer
+// moves requests from one version to the other; schedulers ask no balancer. A run on a
+// target that was gone when the next one began elsewhere is the job moving on, not a
+// second run.
 //
 // Of a job that is not configured it is known that it is to run once only where it ran
 // on a single target before the deploy.
@@ -20,42 +25,28 @@ func overlapDoubleRun(b *bench) ([]Finding, string) {
 		if len(j.runs) > 0 {
 			known++
 		}
-		var first, last *Signal
-		var twice []*Signal
-		before, pairs := 0, 0
-		for i, run := range j.runs {
-			for _, later := range j.runs[i+1:] {
-				if later.At.Sub(run.At) >= j.every-j.every/10 {
-					break
-				}
-				if later.Target == run.Target || later.Target == "" || run.Target == "" || !b.scheduling(run.Target, later.At) {
-					continue
-				}
-				if !b.inWindow(later.At) {
-					continue
-				}
-				if later.At.Before(b.started) {
-					before++
-					break
-				}
-				if pairs++; first == nil {
-					first = run
-				}
-				last = later
-				twice = append(twice, run, later)
-				break
-			}
-		}
-		if pairs == 0 {
+		all := b.pairs(j)
+		count := len(all)
+		pairs := slices.DeleteFunc(all, func(p runPair) bool { return p.second.At.Before(b.started) })
+		if len(pairs) == 0 {
 			continue
 		}
+		targets, lines := map[string]struct{}{}, map[*Signal]bool{}
+		for _, p := range pairs {
+			for _, run := range []*Signal{p.first, p.second} {
+				targets[run.Target], lines[run] = struct{}{}, true
+			}
+		}
+		first := pairs[0].first
+		last := slices.MaxFunc(pairs, func(x, y runPair) int { return x.second.At.Compare(y.second.At) }).second
+		nearest := slices.MinFunc(pairs, func(x, y runPair) int { return cmp.Compare(x.apart(), y.apart()) })
 		found = append(found, Finding{
 			Severity: SeverityHigh, Target: new(last.Target), From: Time{latest(first.At, b.from)}, To: Time{last.At},
 			Values: map[string]any{
-				"job": j.name, "every_s": seconds(j.every), "pairs": pairs, "pairs_before": before, "targets": []string{first.Target, last.Target},
-				"skipped": len(j.skipsIn(first.At.Add(-j.every), last.At.Add(j.every))), "nearest_s": nearestPair(twice),
+				"job": j.name, "every_s": seconds(j.every), "pairs": len(pairs), "pairs_before": count - len(pairs), "targets": sortedKeys(targets),
+				"skipped": len(j.skipsIn(first.At.Add(-j.every), last.At.Add(j.every))), "nearest_s": seconds(nearest.apart()),
 			},
-			Evidence: signalEvidence(twice...),
+			Evidence: signalEvidence(slices.DeleteFunc(slices.Clone(j.runs), func(r *Signal) bool { return !lines[r] })...),
 		})
 	}
 	switch {
@@ -75,38 +66,16 @@ func (b *bench) jobsUntold() string {
 	return whyNoPeriod
 }
 
-// single reports whether all runs before a moment were on one target.
+// single reports whether all runs before a moment are known to have been on one target.
 func (j *jobRuns) single(before time.Time) bool {
-	target := ""
+	targets := map[string]bool{}
 	for _, r := range j.runs {
-		switch {
-		case !r.At.Before(before):
-		case target != "" && r.Target != target:
-			return false
-		default:
-			target = r.Target
+		if r.At.Before(before) {
+			targets[r.Target] = true
 		}
 	}
-	return target != ""
+	return len(targets) == 1 && !targets[""]
 }
 
-func (j *jobRuns) skipsIn(from, to time.Time) []*Signal {
-	var list []*Signal
-	for _, s := range j.skips {
-		if !s.At.Before(from) && s.At.Before(to) {
-			list = append(list, s)
-		}
-	}
-	return list
-}
-
-// nearestPair is the shortest time, in seconds, between the two runs of a pair.
-func nearestPair(pairs []*Signal) float64 {
-	nearest := time.Duration(-1)
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if d := pairs[i+1].At.Sub(pairs[i].At); nearest < 0 || d < nearest {
-			nearest = d
-		}
-	}
-	return seconds(nearest)
-}
+// skipsIn are the lines in [from, to) that tell that a run was skipped.
+func (j *jobRuns) skipsIn(from, to time.Time) []*Signal { return inside(j.skips, toldAt, from, to) }

@@ -11,6 +11,21 @@ type span struct{ from, to time.Time }
 // within reports whether a moment lies in [from, to).
 func within(t, from, to time.Time) bool { return !t.Before(from) && t.Before(to) }
 
+// inside are the items of a list that lie in [from, to); the list ascends by their times.
+func inside[T any](list []T, at func(T) time.Time, from, to time.Time) []T {
+	compare := func(item T, t time.Time) int { return at(item).Compare(t) }
+	first, _ := slices.BinarySearchFunc(list, from, compare)
+	n, _ := slices.BinarySearchFunc(list[first:], to, compare)
+	return list[first : first+n]
+}
+
+// covers reports whether one of some spans, which are in order and disjoint, holds a
+// moment.
+func covers(spans []span, t time.Time) bool {
+	begun := inside(spans, func(s span) time.Time { return s.from }, time.Time{}, t.Add(time.Nanosecond))
+	return len(begun) > 0 && t.Before(begun[len(begun)-1].to)
+}
+
 // overlap reports whether two half-open stretches of time share a moment; one without
 // a length shares those that lie on both sides of it.
 func overlap(from, to, otherFrom, otherTo time.Time) bool {
