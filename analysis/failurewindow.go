@@ -27,7 +27,7 @@ func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
 			cluster = nil
 		}
 		for _, f := range b.failures {
-			if f.class != class || b.failedTarget(f) != l.name || !b.belongs(l, c, f) {
+			if f.class != class || b.failedTarget(f) != l.name || !l.belongs(c, f) {
 				continue
 			}
 			if n := len(cluster); n > 0 {
@@ -55,7 +55,7 @@ func (b *bench) failedTarget(f failure) string {
 			if c.leaves && f.start.After(c.stop.Add(b.slack(l.group))) {
 				continue // it is gone for good, and nobody is sent to it any more
 			}
-			if from, to, ok := b.down(c); ok && overlap(f.start, f.end, from, to) {
+			if from, to, _ := b.down(c); overlap(f.start, f.end, from, to) {
 				if name != "" && name != l.name {
 					return ""
 				}
@@ -66,15 +66,19 @@ func (b *bench) failedTarget(f failure) string {
 	return name
 }
 
-// belongs assigns a failure to the cycle in whose time it falls.
-func (b *bench) belongs(l *life, c cycle, f failure) bool {
-	if len(l.cycles) < 2 {
-		return true
+// belongs assigns a failure to the cycle in whose time it ended: the last one that had
+// begun by then, or the first.
+func (l *life) belongs(c cycle, f failure) bool {
+	at := cycle{} // of a target that has none
+	for i, each := range l.cycles {
+		if i == 0 || !each.begin().After(f.end) {
+			at = each
+		}
 	}
-	i := slices.Index(l.cycles, c)
-	return (i == 0 || !f.end.Before(l.cycles[i].begin())) && (i == len(l.cycles)-1 || f.end.Before(l.cycles[i+1].begin()))
+	return at == c
 }
 
+// servedBetween reports whether a target is known to have served between two moments.
 func (l *life) servedBetween(from, to time.Time) bool {
 	i, _ := slices.BinarySearchFunc(l.points, from, func(p, t time.Time) int {
 		if p.After(t) {
@@ -160,10 +164,10 @@ func (b *bench) fillFromProbes(w *FailureWindow, l *life, class Class, from, to 
 func (b *bench) fillFromCells(w *FailureWindow, l *life, class Class, from, to time.Time) {
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
-		if c.Class != class || !b.counting[c.Source] || c.Outcome.Failure() || c.Second < from.Unix() || c.Second > to.Unix() {
+		if c.Class != class || !b.counting[c.Source] || c.Outcome.Failure() || c.Second < from.Unix() {
 			continue
 		}
-		// A cell that lies wholly before or after the window is not in it.
+		// One that lies wholly before or after the window, in the same second, is not in it.
 		if c.Last.Before(from) || c.First.After(to) {
 			continue
 		}
