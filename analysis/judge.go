@@ -94,7 +94,7 @@ type bench struct {
 	prober           map[Class]bool // classes that are counted in our own records
 	single           []TargetSpan
 	zero             []Span
-	maybeZero        []Span // nobody served, but nothing shows that nobody could
+	maybeZero        []Span // nobody served, whether or not something shows that nobody could
 	worse            map[routeKey]*worse
 	versionsCompared bool // requests of both versions were seen on some route
 	// servedFrom and servedTo are the first and last moment at which any target served.

@@ -11,9 +11,6 @@ import (
 // at all, or after the last, where others served meanwhile and it usually does not
 // pause so long: a target that was added or taken away.
 func (b *bench) inRotation(l *life, from, to time.Time) []span {
-	if !from.Before(to) {
-		return nil
-	}
 	in := []span{{from, to}}
 	if first, last := b.servedFrom, b.servedTo; len(l.points) > 0 {
 		pause := pollReach * max(l.usualPause, time.Second)
@@ -35,20 +32,11 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 				came = b.to
 			}
 			in = subtract(in, span{b.from, came})
-		case c.leaves && c.stop.IsZero():
-			in = subtract(in, span{l.lastPoint(c.begin()), b.to})
+		case c.leaves: // it is gone once it served for the last time, where no stop is told
+			in = subtract(in, span{latest(append([]time.Time{c.begin()}, l.points...)...), b.to})
 		}
 	}
-	return in
-}
-
-// lastPoint is the last moment at which the target is known to have served, or a
-// moment where it served nothing after it.
-func (l *life) lastPoint(after time.Time) time.Time {
-	if n := len(l.points); n > 0 {
-		return latest(after, l.points[n-1])
-	}
-	return after
+	return union(in)
 }
 
 // servedAtAll reports whether any target is known to have served.
@@ -81,12 +69,10 @@ func (b *bench) findDips() {
 			}
 		}
 		slices.SortFunc(edges, time.Time.Compare)
-		var outer []Span
-		for i := 1; i < len(edges); i++ {
+		edges = slices.CompactFunc(edges, time.Time.Equal)
+		var outer []span
+		for i := 1; i < len(edges); i++ { // at every edge some target comes or goes
 			from, to := edges[i-1], edges[i]
-			if !from.Before(to) {
-				continue
-			}
 			left, alone := 0, ""
 			for j, l := range mates {
 				if slices.ContainsFunc(in[j], func(s span) bool { return within(from, s.from, s.to) }) {
@@ -96,25 +82,20 @@ func (b *bench) findDips() {
 			}
 			switch left {
 			case 0:
-				outer = appendSpan(outer, from, to)
+				outer = append(outer, span{from, to})
 			case 1:
 				if b.standing(name) < 2 {
 					break // it never had another
 				}
-				if n := len(single); n > 0 && single[n-1].Target == alone && single[n-1].To.Equal(from) {
-					single[n-1].To, single[n-1].Seconds = Time{to}, seconds(to.Sub(single[n-1].From.Time))
-				} else {
-					single = append(single, TargetSpan{alone, Span{Time{from}, Time{to}, seconds(to.Sub(from))}})
-				}
+				single = append(single, TargetSpan{alone, reported(from, to)})
 			}
 		}
 		for _, o := range outer {
-			sure := b.surelyZero(name, mates, span{o.From.Time, o.To.Time})
-			for _, s := range sure {
-				zero = appendSpan(zero, s.from, s.to)
+			for _, s := range b.surelyZero(name, mates, o) {
+				zero = append(zero, reported(s.from, s.to))
 			}
-			if len(sure) == 0 && !b.handedOver(mates, span{o.From.Time, o.To.Time}) {
-				maybe = append(maybe, o)
+			if !b.handedOver(mates, o) {
+				maybe = append(maybe, reported(o.from, o.to))
 			}
 		}
 	}
@@ -146,14 +127,11 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 		}
 	}
 	for _, c := range b.unkept {
-		if c.Outcome == OutcomeLB5xx && b.counting[c.Source] && (c.TargetGroup == group || c.TargetGroup == "") && !c.Last.Before(outer.from) && c.Last.Before(outer.to) {
+		if c.Outcome == OutcomeLB5xx && b.counting[c.Source] && (c.TargetGroup == group || c.TargetGroup == "") && within(c.Last, outer.from, outer.to) {
 			from, to = earliest(from, c.First), latest(to, c.Last)
 		}
 	}
-	if !from.IsZero() && from.Before(to) {
-		inner = append(inner, span{latest(from, outer.from), to})
-	}
-	return union(inner)
+	return union(append(inner, span{latest(from, outer.from), to}))
 }
 
 // groupSize is how many targets a group has, whether they served or not.
@@ -188,12 +166,9 @@ func (b *bench) share(l *life, before time.Time) float64 {
 	return float64(own) / float64(all)
 }
 
-func appendSpan(spans []Span, from, to time.Time) []Span {
-	if n := len(spans); n > 0 && spans[n-1].To.Equal(from) {
-		spans[n-1].To, spans[n-1].Seconds = Time{to}, seconds(to.Sub(spans[n-1].From.Time))
-		return spans
-	}
-	return append(spans, Span{Time{from}, Time{to}, seconds(to.Sub(from))})
+// reported is a stretch of time as the report prints it.
+func reported(from, to time.Time) Span {
+	return Span{Time{from}, Time{to}, seconds(to.Sub(from))}
 }
 
 // statesOf are the polled states of one target, in order.
