@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"gapless/analysis"
 	"gapless/collectors/accesslog/albgen"
 	"gapless/store"
 )
@@ -135,11 +134,14 @@ func contents(t *testing.T, path string) string {
 		texts = append(texts, line)
 	}
 	for _, c := range o.Cells {
-		latency, err := latencyText(c.Latency)
+		texts = append(texts, fmt.Sprintf("cell %+v\n", c))
+	}
+	for _, l := range o.Latencies {
+		took, err := l.Took.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		texts = append(texts, fmt.Sprintf("cell %+v %d %v %v %s\n", c.CellKey, c.Count, c.First, c.Last, latency))
+		texts = append(texts, fmt.Sprintf("latencies %+v %x\n", l.LatencyKey, took))
 	}
 	for _, list := range [][]string{each(o.Requests), each(o.Known), each(o.Handled), each(o.Steps), each(o.States), each(o.Objects), each(o.Counts), each(o.Probes)} {
 		texts = append(texts, list...)
@@ -154,14 +156,6 @@ func each[T any](list []T) []string {
 		texts = append(texts, fmt.Sprintf("%T %+v\n", one, one))
 	}
 	return texts
-}
-
-func latencyText(h *analysis.Histogram) (string, error) {
-	if h == nil {
-		return "-", nil
-	}
-	b, err := h.AppendBinary(nil)
-	return fmt.Sprintf("%x", b), err
 }
 
 func firstDifference(got, want string) string {

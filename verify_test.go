@@ -131,8 +131,9 @@ func largeObservations(bytes int) analysis.Observations {
 		o.Cells = append(o.Cells, analysis.Cell{
 			CellKey: analysis.CellKey{Second: second, Source: "alb", Node: "10.1.0.1", TargetGroup: "api", Target: fmt.Sprintf("api-%d", 1+i%2),
 				Class: analysis.ClassUser, Outcome: analysis.OutcomeOK, Route: "order", Status: 200, TargetStatus: 200},
-			Count: 20, Latency: h, First: time.Unix(second, 1000).UTC(), Last: time.Unix(second, 900000000).UTC(),
+			Count: 20, First: time.Unix(second, 1000).UTC(), Last: time.Unix(second, 900000000).UTC(),
 		})
+		o.Latencies = append(o.Latencies, analysis.Latencies{LatencyKey: analysis.LatencyKey{Second: second, Source: "alb", Node: "10.1.0.1", Class: analysis.ClassUser, Route: "order"}, Took: h})
 	}
 	for i := range bytes / 3 / 600 {
 		at := start.Add(time.Duration(i) * time.Duration(n) * 100 * time.Millisecond / time.Duration(bytes/3/600))

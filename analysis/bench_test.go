@@ -34,6 +34,7 @@ func largeWindow(requests int) Observations {
 	routes := []string{"order", "store", "menu", "login", OtherRoute}
 	const perSecond = 22
 	for second := range 1800 {
+		took := make([]Histogram, len(routes))
 		for i := range perSecond {
 			target := fmt.Sprintf("api-%d", i%2+1)
 			at := s.at(float64(second))
@@ -43,14 +44,21 @@ func largeWindow(requests int) Observations {
 			c := Cell{CellKey: CellKey{
 				Second: at.Unix(), Source: "alb", Node: fmt.Sprintf("10.0.0.%d", i%3), TargetGroup: "api", Target: target,
 				Class: ClassUser, Outcome: OutcomeOK, Route: routes[i%len(routes)], Status: 200 + i%2, TargetStatus: 200 + i%2,
-			}, First: at.Add(time.Millisecond), Last: at.Add(time.Second), Latency: &Histogram{}}
+			}, First: at.Add(time.Millisecond), Last: at.Add(time.Second)}
 			for range requests/1800/perSecond + 1 {
-				c.Latency.Add(int64(20_000 + random.ExpFloat64()*40_000))
+				took[i%len(routes)].Add(int64(20_000 + random.ExpFloat64()*40_000))
 				c.Count++
 			}
-			packed, _ := c.Latency.AppendBinary(nil)
-			c.Latency, _, _ = DecodeHistogram(packed) // as the store gives it
 			o.Cells = append(o.Cells, c)
+		}
+		for i := range took {
+			if took[i].Count() == 0 {
+				continue
+			}
+			key := LatencyKey{Second: s.at(float64(second)).Unix(), Source: "alb", Node: fmt.Sprintf("10.0.0.%d", i%3), Class: ClassUser, Route: routes[i]}
+			packed, _ := took[i].AppendBinary(nil)
+			stored, _, _ := DecodeHistogram(packed) // as the store gives it
+			o.Latencies = append(o.Latencies, Latencies{key, stored})
 		}
 	}
 	return *o

@@ -100,6 +100,7 @@ func (b *bench) countTraffic() {
 	}
 	b.countProbes(whole, phases)
 	b.countCells(whole, phases)
+	b.mergeLatencies(whole, phases)
 	for i := range b.failures {
 		f := &b.failures[i]
 		served := ""
@@ -165,10 +166,21 @@ func (b *bench) countCells(whole map[Class]*tally, phases []map[Class]*tally) {
 		if c.TargetStatus > 0 {
 			served = c.Target
 		}
-		t := phases[phase][c.Class]
-		t.add(c.Count, c.Outcome, c.Status, c.Route, served)
-		t.sketch.Merge(c.Latency)
+		phases[phase][c.Class].add(c.Count, c.Outcome, c.Status, c.Route, served)
 		whole[c.Class].add(c.Count, c.Outcome, c.Status, c.Route, served)
+	}
+}
+
+// mergeLatencies merges how long logged requests took, into the phase that their
+// second began in.
+func (b *bench) mergeLatencies(whole map[Class]*tally, phases []map[Class]*tally) {
+	for i := range b.obs.Latencies {
+		l := &b.obs.Latencies[i]
+		phase := b.phaseAt(time.Unix(l.Second, 0))
+		if phase < 0 || whole[l.Class] == nil || !b.counting[l.Source] || b.byProber(l.Class) {
+			continue
+		}
+		phases[phase][l.Class].sketch.Merge(l.Took)
 	}
 	for class, t := range whole {
 		for i := range phases {

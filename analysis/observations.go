@@ -28,6 +28,7 @@ type Observations struct {
 	Steps     []Step
 	Groups    []GroupSettings // what the load balancer itself said of its target groups, newest last
 	Cells     []Cell
+	Latencies []Latencies
 	Requests  []Request // failures (of very many that are alike, a sample) and slow outliers, one by one; all are counted in Cells too
 	Known     []KnownRequests
 	Probes    []ProbeRequest
@@ -141,11 +142,29 @@ type GroupSettings struct {
 // its key fields. Second is the Unix second in which they started.
 type Cell struct {
 	CellKey
-	Count   int
-	Masked  int        // of those: an attempt failed, and another one hid it from the client
-	Latency *Histogram // microseconds; only for outcome ok without WebSockets, else nil
-	First   time.Time  // earliest start in the cell, to the microsecond
-	Last    time.Time  // latest end in the cell
+	Count  int
+	Masked int       // of those: an attempt failed, and another one hid it from the client
+	First  time.Time // earliest start in the cell, to the microsecond
+	Last   time.Time // latest end in the cell
+}
+
+// Latencies is how long those requests of one second, class and route took in one
+// access log that ended well ([OutcomeOK]); a WebSocket's time is none. They are not
+// told apart by target and status: as many sketches more would be kept and merged,
+// and no number of the report asks for them.
+type Latencies struct {
+	LatencyKey
+	Took *Histogram // microseconds
+}
+
+// LatencyKey is what the requests of [Latencies] share. Second is the Unix second in
+// which they started.
+type LatencyKey struct {
+	Second int64
+	Source string // access log's name
+	Node   string // load-balancer node's address; empty where the log has none
+	Class  Class
+	Route  string
 }
 
 // CellKey is what requests of one cell share.
@@ -299,12 +318,13 @@ type ObjectBatch struct {
 	Object
 	// Version changes with the object's content: what was read under another one is
 	// replaced. Empty where the place of the object tells none.
-	Version  string
-	Cells    []Cell
-	Requests []Request
-	Known    []KnownRequests
-	Checks   []HealthCheckResult
-	Lines    []SetAsideLine // lines that were not understood
+	Version   string
+	Cells     []Cell
+	Latencies []Latencies
+	Requests  []Request
+	Known     []KnownRequests
+	Checks    []HealthCheckResult
+	Lines     []SetAsideLine // lines that were not understood
 }
 
 // SetAsideLine is a log line that was not understood. Nothing of it is lost.

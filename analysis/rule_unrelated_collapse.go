@@ -130,9 +130,14 @@ func (b *bench) trafficOf(k routeKey, spans []span) (during, apart *tally) {
 		if k.class != c.Class || c.Route != k.route || !b.counting[c.Source] || b.byProber(c.Class) || !b.inWindow(at) {
 			continue
 		}
-		t := of(at)
-		t.add(c.Count, c.Outcome, c.Status, c.Route, "")
-		t.sketch.Merge(c.Latency)
+		of(at).add(c.Count, c.Outcome, c.Status, c.Route, "")
+	}
+	for i := range b.obs.Latencies {
+		l := &b.obs.Latencies[i]
+		at := time.Unix(l.Second, 0)
+		if k.class == l.Class && l.Route == k.route && b.counting[l.Source] && !b.byProber(l.Class) && b.inWindow(at) {
+			of(at).sketch.Merge(l.Took)
+		}
 	}
 	return during, apart
 }

@@ -468,7 +468,7 @@ func (s *scene) reported(at float64) {
 func (s *scene) turn(class Class, from, to float64, outcome Outcome, status int) {
 	for i := range s.obs.Cells {
 		if c := &s.obs.Cells[i]; c.Class == class && c.TargetStatus > 0 && c.Second >= s.at(from).Unix() && c.Second < s.at(to).Unix() {
-			c.Outcome, c.Status, c.TargetStatus, c.Latency = outcome, status, status, nil
+			c.Outcome, c.Status, c.TargetStatus = outcome, status, status
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (s *scene) prepare() {
 		return
 	}
 	s.prepared = true
-	random, cells, known := rand.New(rand.NewPCG(5, 6)), map[CellKey]*Cell{}, []uint32{}
+	random, cells, latencies, known := rand.New(rand.NewPCG(5, 6)), map[CellKey]*Cell{}, map[LatencyKey]*Histogram{}, []uint32{}
 	send := func(class Class, at time.Time, seq int) {
 		names := []string{"api-1", "api-2"}
 		names = slices.DeleteFunc(names, func(n string) bool { return in(s.out[n], at) })
@@ -117,15 +117,16 @@ func (s *scene) prepare() {
 		c := cells[r.CellKey]
 		if c == nil {
 			c = &Cell{CellKey: r.CellKey, First: r.Start}
-			if r.Outcome == OutcomeOK {
-				c.Latency = &Histogram{}
-			}
 			cells[r.CellKey] = c
 		}
 		c.Count++
 		c.Last = r.End
-		if c.Latency != nil {
-			c.Latency.Add(7000)
+		if r.Outcome == OutcomeOK {
+			key := LatencyKey{Second: r.Second, Source: r.Source, Node: r.Node, Class: class, Route: r.Route}
+			if latencies[key] == nil {
+				latencies[key] = &Histogram{}
+			}
+			latencies[key].Add(7000)
 		}
 	}
 	end := s.at(300)
@@ -140,6 +141,9 @@ func (s *scene) prepare() {
 	}
 	for _, c := range cells {
 		s.obs.Cells = append(s.obs.Cells, *c)
+	}
+	for key, took := range latencies {
+		s.obs.Latencies = append(s.obs.Latencies, Latencies{key, took})
 	}
 	slices.Sort(known)
 	s.obs.Known = []KnownRequests{{Source: "alb", Node: "10.0.0.9", Run: "run", Seqs: known}}

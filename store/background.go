@@ -78,7 +78,7 @@ func (t *tx) putBackground(collector, start int64, all sums) error {
 			cells = append(cells, analysis.Cell{CellKey: key, Count: n})
 		}
 	}
-	packed, err := packCells("", cells)
+	packed, err := packCells("", cells, nil)
 	switch {
 	case err != nil:
 		return err

@@ -64,7 +64,8 @@ func TestObservationsAreTheWindowAndWhatIsNeededAroundIt(t *testing.T) {
 		t.Errorf("steps %v, want %v", kinds, want)
 	}
 	b := batch("o1", at(0), cell(at(0), 200, 10, 20), cell(at(7.25), 502), cell(at(12), 200, 5))
-	equalCells(t, once.Cells, b.Cells)
+	equal(t, "cells", once.Cells, b.Cells)
+	equalLatencies(t, once.Latencies, b.Latencies)
 	equal(t, "objects", once.Objects, []analysis.Object{b.Object})
 	equal(t, "requests", once.Requests, b.Requests)
 	equal(t, "known", once.Known, b.Known)
@@ -82,8 +83,8 @@ func TestObservationsAreTheWindowAndWhatIsNeededAroundIt(t *testing.T) {
 	fill(t, db)
 	twice, err := db.Observations(ctx, "d1")
 	must(t, err)
-	equalCells(t, twice.Cells, once.Cells)
-	once.Cells, twice.Cells = nil, nil
+	equalLatencies(t, twice.Latencies, once.Latencies)
+	once.Latencies, twice.Latencies = nil, nil
 	if !reflect.DeepEqual(once, twice) {
 		t.Errorf("storing everything again changed it:\n got %+v\nwant %+v", twice, once)
 	}
@@ -256,22 +257,18 @@ func equal[T any](t *testing.T, what string, got, want []T) {
 	}
 }
 
-// equalCells compares cells, latencies by what can be read from them.
-func equalCells(t *testing.T, got, want []analysis.Cell) {
+// equalLatencies compares latencies by what can be read from them.
+func equalLatencies(t *testing.T, got, want []analysis.Latencies) {
 	t.Helper()
 	shares := []float64{0.1, 0.5, 0.9, 0.99, 1}
 	if len(got) != len(want) {
-		t.Errorf("%d cells, want %d", len(got), len(want))
+		t.Errorf("%d latencies, want %d", len(got), len(want))
 		return
 	}
-	for i := range got {
-		a, b := got[i], want[i]
-		if a.Latency.Count() != b.Latency.Count() || a.Latency.Count() > 0 && !slices.Equal(a.Latency.Quantiles(shares...), b.Latency.Quantiles(shares...)) {
-			t.Errorf("cell %d: latencies differ", i)
-		}
-		a.Latency, b.Latency = nil, nil
-		if a != b {
-			t.Errorf("cell %d:\n got %+v\nwant %+v", i, a, b)
+	for i, a := range got {
+		b := want[i]
+		if a.LatencyKey != b.LatencyKey || a.Took.Count() != b.Took.Count() || !slices.Equal(a.Took.Quantiles(shares...), b.Took.Quantiles(shares...)) {
+			t.Errorf("latencies %d: %+v, want %+v", i, a, b)
 		}
 	}
 }
@@ -303,11 +300,16 @@ func appBatch(position string) analysis.AppBatch {
 }
 
 // batch is an object of five minutes from a time, with each cell that is a failure
-// also kept as a request.
+// also kept as a request, and the time that each other one took.
 func batch(key string, from time.Time, cells ...analysis.Cell) analysis.ObjectBatch {
 	b := analysis.ObjectBatch{Object: analysis.Object{Source: "alb", Node: "10.0.0.1", Key: key, From: from, To: from.Add(5 * time.Minute), Lines: 10, Understood: 9, SetAside: 1},
 		Cells: cells, Known: []analysis.KnownRequests{{Source: "alb", Node: "10.0.0.1", Run: "r1", Seqs: []uint32{1, 2, 900}}}}
 	for i, c := range cells {
+		if c.TargetStatus > 0 {
+			took := new(analysis.Histogram)
+			took.AddN(c.Last.Sub(c.First).Microseconds(), c.Count)
+			b.Latencies = append(b.Latencies, latenciesOf(&c, took))
+		}
 		if c.Outcome.Failure() {
 			b.Requests = append(b.Requests, analysis.Request{CellKey: c.CellKey, Start: c.First, End: c.Last, Duration: c.Last.Sub(c.First), Method: "GET",
 				URL: "/v1/orders?a=ü", Client: "192.0.2.1", UserAgent: "ua", ProbeRun: "r1", ProbeSeq: 900, Connected: true, ErrorReason: "x", Attempts: i, FailedOn: [][]string{nil, {""}, {"api-1", ""}}[i%3], Object: key, Line: i + 1})
@@ -321,13 +323,16 @@ func cell(from time.Time, status int, latencies ...int64) analysis.Cell {
 	c := analysis.Cell{CellKey: analysis.CellKey{Second: from.Unix(), Source: "alb", Node: "10.0.0.1", TargetGroup: "api", Target: "api-1",
 		Class: analysis.ClassUser, Outcome: analysis.LogOutcome(status, 0), Route: "order", Status: status}, Count: max(1, len(latencies)), First: from, Last: from.Add(time.Millisecond)}
 	if len(latencies) > 0 {
-		c.TargetStatus, c.Latency = status, new(analysis.Histogram)
+		c.TargetStatus = status
 		for _, v := range latencies {
-			c.Latency.Add(v * 1000)
 			c.Last = from.Add(time.Duration(v) * time.Millisecond)
 		}
 	}
 	return c
+}
+
+func latenciesOf(c *analysis.Cell, took *analysis.Histogram) analysis.Latencies {
+	return analysis.Latencies{LatencyKey: analysis.LatencyKey{Second: c.Second, Source: c.Source, Node: c.Node, Class: c.Class, Route: c.Route}, Took: took}
 }
 
 // busyBatches are objects of five minutes from two load-balancer nodes, with about
@@ -342,15 +347,16 @@ func busyBatches(span time.Duration, cells, perCell int) []analysis.ObjectBatch 
 			b := batch(fmt.Sprintf("%d-%d", from, node), at(float64(from)))
 			b.Node = fmt.Sprintf("10.0.0.%d", node)
 			for second := from; second < min(from+300, seconds); second++ {
+				took := new(analysis.Histogram)
 				for kind := range kinds {
 					c := cell(at(float64(second)), 200)
-					c.Node, c.Target, c.Status = b.Node, fmt.Sprintf("api-%d", kind%4), 200+kind/4
-					c.Count, c.Latency = perCell, new(analysis.Histogram)
+					c.Node, c.Target, c.Status, c.Count = b.Node, fmt.Sprintf("api-%d", kind%4), 200+kind/4, perCell
 					for range perCell {
-						c.Latency.Add(int64(5000 + random.ExpFloat64()*20_000))
+						took.Add(int64(5000 + random.ExpFloat64()*20_000))
 					}
 					b.Cells = append(b.Cells, c)
 				}
+				b.Latencies = append(b.Latencies, latenciesOf(&b.Cells[len(b.Cells)-1], took))
 			}
 			all = append(all, b)
 		}

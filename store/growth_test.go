@@ -11,10 +11,10 @@ import (
 
 // TestSizeFollowsTheWindow stores the same half hour, of two nodes and six kinds of
 // request a second, with a hundred thousand requests, with ten million and with a
-// hundred million. The cells are the same, and cost the same. Their sketches are fuller
-// (five values each, then 463, then 4630), until every bucket within the spread of the
-// latencies is in use: from there on a bucket's count takes half a bit more for twice
-// the requests.
+// hundred million. The cells are the same, and cost the same. The sketches, one a node
+// and second, are fuller (thirty values each, then 2778, then 27780), until every bucket
+// within the spread of the latencies is in use: from there on a bucket's count takes
+// half a bit more for twice the requests.
 func TestSizeFollowsTheWindow(t *testing.T) {
 	const cells = 21_600
 	size := map[int]int64{}
@@ -42,15 +42,15 @@ func TestSizeFollowsTheWindow(t *testing.T) {
 		size[perCell] = info.Size()
 		t.Logf("%d requests in %d cells: %.2f MB, %.0f bytes a cell", requests, stored, float64(info.Size())/1e6, float64(info.Size())/float64(stored))
 	}
-	// A cell takes some 25 bytes besides its sketch, and a sketch of every bucket from 5
-	// to 350 ms, over six powers of two of 64 buckets, at most six bits for each.
-	if most := int64(cells * (25 + 6*64*6/8)); size[4630] > most {
+	// A cell takes some 25 bytes, and a sketch of every bucket from 5 to 350 ms, over six
+	// powers of two of 64 buckets, at most nine bits for each.
+	if most := int64(cells*25 + 2*1800*6*64*9/8); size[4630] > most {
 		t.Errorf("a hundred million requests take %d bytes, bound %d", size[4630], most)
 	}
-	if size[463] > 6*size[5] {
+	if size[463] > 4*size[5] {
 		t.Errorf("a hundred times the requests take %d bytes where a hundredth took %d", size[463], size[5])
 	}
-	if size[4630] > 2*size[463] {
+	if 4*size[4630] > 5*size[463] {
 		t.Errorf("ten times as many take %d bytes where ten million took %d", size[4630], size[463])
 	}
 }

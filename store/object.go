@@ -17,7 +17,7 @@ import (
 // grew; one that was cut short or could not be read is replaced when a later reading
 // is better. Stored says whether this one was kept.
 func (db *DB) AddObject(ctx context.Context, service string, b analysis.ObjectBatch) (stored bool, err error) {
-	packed, err := packCells(b.Source, b.Cells) // outside of the transaction: it takes the longest
+	packed, err := packCells(b.Source, b.Cells, b.Latencies) // outside of the transaction: it takes the longest
 	if err != nil {
 		return false, fmt.Errorf("add object %s: %w", b.Key, err)
 	}

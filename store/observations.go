@@ -256,7 +256,7 @@ func (r *observer) cells() error {
 			return fmt.Errorf("object %s, %s: %w", r.objects[row.object].Key, seconds(row.bucket*bucketSeconds).Format(time.RFC3339), err)
 		}
 	}
-	r.o.Cells = u.cells
+	r.o.Cells, r.o.Latencies = u.cells, u.latencies
 	return nil
 }
 

@@ -14,9 +14,9 @@ import (
 	"gapless/analysis"
 )
 
-// Cells are stored ten seconds of one object a row. A row of its own for each cell
-// would take several times as long to read: measured, reading is bound by the
-// number of rows, not of bytes.
+// Cells and latencies are stored ten seconds of one object a row. A row of its own for
+// each cell would take several times as long to read: measured, reading is bound by
+// the number of rows, not of bytes.
 //
 // A packed row is, all numbers as unsigned varints unless said otherwise:
 //
@@ -31,25 +31,26 @@ import (
 //	         number of kinds, then each: node, target group, target, class, outcome
 //	         and route as indexes of strings, status, target status
 //	cells    1 byte: bits 0–3 second within the ten, bit 4 has first, bit 5 has
-//	         last, bit 6 has latencies, bit 7 has masked; kind; count; masked; first as signed microseconds
+//	         last, bit 7 has masked; kind; count; masked; first as signed microseconds
 //	         from its second; last as signed microseconds from first (or from the
-//	         second); of latencies the maximum, count less the number of values as a
-//	         signed number, and the number of buckets
+//	         second)
+//	         number of latencies, then each: second within the ten, node, class and
+//	         route as indexes of strings, the longest, the number of values and the
+//	         number of buckets
 //
 // and the other two columns hold, for all latencies one after another, the pairs of
 // bucket distance and count of analysis.Histogram: distances of one and counts of a
-// few are most of a busy cell, and take some two and four bits.
+// few are most of a busy second, and take some two and four bits.
 //
-// Cells stand in the order of their seconds and keys, so that the same evidence is
-// the same bytes.
+// Cells and latencies stand in the order of their seconds and keys, so that the same
+// evidence is the same bytes.
 const (
-	packFormat    = 2
+	packFormat    = 3
 	bucketSeconds = 10
 
-	hasFirst   = 1 << 4
-	hasLast    = 1 << 5
-	hasLatency = 1 << 6
-	hasMasked  = 1 << 7
+	hasFirst  = 1 << 4
+	hasLast   = 1 << 5
+	hasMasked = 1 << 7
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -67,8 +68,9 @@ func bucketOf(second int64) int64 {
 	return second / bucketSeconds
 }
 
-// packCells packs the cells of one object, which must all be of its source.
-func packCells(source string, cells []analysis.Cell) ([]packedCells, error) {
+// packCells packs the cells and the latencies of one object, which must all be of its
+// source, and latencies of seconds that have a cell.
+func packCells(source string, cells []analysis.Cell, latencies []analysis.Latencies) ([]packedCells, error) {
 	order := make([]*analysis.Cell, len(cells))
 	for i := range cells {
 		c := &cells[i]
@@ -81,6 +83,10 @@ func packCells(source string, cells []analysis.Cell) ([]packedCells, error) {
 		order[i] = c
 	}
 	slices.SortFunc(order, func(a, b *analysis.Cell) int { return compareKeys(&a.CellKey, &b.CellKey) })
+	spread, err := orderLatencies(source, latencies)
+	if err != nil {
+		return nil, err
+	}
 	var rows []packedCells
 	var scratch packScratch
 	for len(order) > 0 {
@@ -89,12 +95,19 @@ func packCells(source string, cells []analysis.Cell) ([]packedCells, error) {
 		for n < len(order) && bucketOf(order[n].Second) == bucket {
 			n++
 		}
-		data, err := scratch.bucket(bucket, order[:n])
+		m := 0
+		for m < len(spread) && bucketOf(spread[m].Second) == bucket {
+			m++
+		}
+		data, err := scratch.bucket(bucket, order[:n], spread[:m])
 		if err != nil {
 			return nil, err
 		}
 		rows = append(rows, packedCells{bucket, data})
-		order = order[n:]
+		order, spread = order[n:], spread[m:]
+	}
+	if len(spread) > 0 {
+		return nil, fmt.Errorf("latencies of %s, of which there is no cell", seconds(spread[0].Second).Format(time.RFC3339))
 	}
 	return rows, nil
 }
@@ -129,7 +142,7 @@ type packScratch struct {
 // pairColumns are the distances and the counts of the buckets of latencies.
 type pairColumns struct{ distances, counts []byte }
 
-func (p *packScratch) bucket(bucket int64, cells []*analysis.Cell) ([]byte, error) {
+func (p *packScratch) bucket(bucket int64, cells []*analysis.Cell, latencies []*analysis.Latencies) ([]byte, error) {
 	strings, texts := map[string]uint64{}, []string(nil)
 	text := func(s string) uint64 {
 		i, ok := strings[s]
@@ -143,7 +156,6 @@ func (p *packScratch) bucket(bucket int64, cells []*analysis.Cell) ([]byte, erro
 	kindBytes, body := p.kinds[:0], p.cells[:0]
 	p.pairs.distances, p.pairs.counts = p.pairs.distances[:0], p.pairs.counts[:0]
 	defer func() { p.kinds, p.cells = kindBytes, body }()
-	var err error
 	for _, c := range cells {
 		key := c.CellKey
 		key.Second = 0
@@ -157,7 +169,16 @@ func (p *packScratch) bucket(bucket int64, cells []*analysis.Cell) ([]byte, erro
 			kindBytes = binary.AppendUvarint(kindBytes, uint64(key.Status))
 			kindBytes = binary.AppendUvarint(kindBytes, uint64(key.TargetStatus))
 		}
-		if body, err = p.appendCell(body, c, byte(c.Second-bucket*bucketSeconds), kind); err != nil {
+		body = appendCell(body, c, byte(c.Second-bucket*bucketSeconds), kind)
+	}
+	body = binary.AppendUvarint(body, uint64(len(latencies)))
+	for _, l := range latencies {
+		body = binary.AppendUvarint(body, uint64(l.Second-bucket*bucketSeconds))
+		for _, s := range []string{l.Node, string(l.Class), l.Route} {
+			body = binary.AppendUvarint(body, text(s))
+		}
+		var err error
+		if body, err = p.appendLatencies(body, l.Took); err != nil {
 			return nil, err
 		}
 	}
@@ -179,16 +200,13 @@ func appendChecksum(data []byte) []byte {
 	return binary.LittleEndian.AppendUint32(data, crc32.Checksum(data, castagnoli))
 }
 
-func (p *packScratch) appendCell(b []byte, c *analysis.Cell, second byte, kind uint64) ([]byte, error) {
+func appendCell(b []byte, c *analysis.Cell, second byte, kind uint64) []byte {
 	head := second
 	if !c.First.IsZero() {
 		head |= hasFirst
 	}
 	if !c.Last.IsZero() {
 		head |= hasLast
-	}
-	if c.Latency != nil {
-		head |= hasLatency
 	}
 	if c.Masked > 0 {
 		head |= hasMasked
@@ -208,47 +226,24 @@ func (p *packScratch) appendCell(b []byte, c *analysis.Cell, second byte, kind u
 	if head&hasLast != 0 {
 		b = binary.AppendVarint(b, c.Last.UnixMicro()-base)
 	}
-	if head&hasLatency != 0 {
-		return p.appendLatency(b, c)
-	}
-	return b, nil
-}
-
-// appendLatency appends what the heads have of a cell's latencies, and their buckets
-// to the other columns.
-func (p *packScratch) appendLatency(b []byte, c *analysis.Cell) (_ []byte, err error) {
-	if p.latency, err = c.Latency.AppendBinary(p.latency[:0]); err != nil {
-		return nil, err
-	}
-	r := reader{b: p.latency}
-	b = binary.AppendUvarint(b, r.number())
-	b = binary.AppendVarint(b, int64(c.Count)-int64(r.number()))
-	pairs := reader{b: r.bytes()}
-	n := uint64(0)
-	for ; len(pairs.b) > 0; n++ {
-		p.pairs.distances = pairs.copyNumber(p.pairs.distances)
-		p.pairs.counts = pairs.copyNumber(p.pairs.counts)
-	}
-	if r.bad || pairs.bad {
-		return nil, errPacked
-	}
-	return binary.AppendUvarint(b, n), nil
+	return b
 }
 
 var errPacked = errors.New("packed cells are damaged")
 
-// unpacker turns packed rows into the cells of whole seconds in [from, to). Cells
-// share its strings and its histograms' memory.
+// unpacker turns packed rows into the cells and latencies of whole seconds in
+// [from, to). They share its strings and its histograms' memory.
 type unpacker struct {
-	from, to int64 // seconds
-	cells    []analysis.Cell
-	strings  map[string]string
-	latency  []analysis.Histogram // free ones
-	texts    []string             // of the row at hand
-	kinds    []analysis.CellKey
-	pairs    [2]reader // of the row at hand: distances, counts
-	buffers  [3][]byte // of columns
-	columns  columnPacker
+	from, to  int64 // seconds
+	cells     []analysis.Cell
+	latencies []analysis.Latencies
+	strings   map[string]string
+	free      []analysis.Histogram
+	texts     []string // of the row at hand
+	kinds     []analysis.CellKey
+	pairs     [2]reader // of the row at hand: distances, counts
+	buffers   [3][]byte // of columns
+	columns   columnPacker
 }
 
 // newUnpacker expects about n cells. A second belongs to the window by its start.
@@ -291,12 +286,17 @@ func (u *unpacker) add(source string, bucket int64, data []byte) error {
 	if row.bad || len(row.b) > 0 || cells > uint64(len(r.b)) {
 		return errPacked
 	}
-	memory := make([]byte, 0, len(distances)+len(counts)) // what histograms keep
 	if err := u.readKinds(&r, source); err != nil {
 		return err
 	}
 	for range cells {
-		if err := u.readCell(&r, &memory, bucket*bucketSeconds); err != nil {
+		if err := u.readCell(&r, bucket*bucketSeconds); err != nil {
+			return err
+		}
+	}
+	memory := make([]byte, 0, len(distances)+len(counts)) // what histograms keep
+	for range r.count() {
+		if err := u.readLatencies(&r, &memory, source, bucket*bucketSeconds); err != nil {
 			return err
 		}
 	}
@@ -311,16 +311,9 @@ func (u *unpacker) readKinds(r *reader, source string) error {
 	for range r.count() {
 		u.texts = append(u.texts, u.text(r.bytes()))
 	}
-	text := func() string {
-		if i := r.number(); i < uint64(len(u.texts)) {
-			return u.texts[i]
-		}
-		r.bad = true
-		return ""
-	}
 	for range r.count() {
-		key := analysis.CellKey{Source: source, Node: text(), TargetGroup: text(), Target: text(),
-			Class: analysis.Class(text()), Outcome: analysis.Outcome(text()), Route: text()}
+		key := analysis.CellKey{Source: source, Node: u.named(r), TargetGroup: u.named(r), Target: u.named(r),
+			Class: analysis.Class(u.named(r)), Outcome: analysis.Outcome(u.named(r)), Route: u.named(r)}
 		key.Status, key.TargetStatus = int(r.number()), int(r.number())
 		u.kinds = append(u.kinds, key)
 	}
@@ -328,6 +321,15 @@ func (u *unpacker) readKinds(r *reader, source string) error {
 		return errPacked
 	}
 	return nil
+}
+
+// named reads which of the row's strings is meant.
+func (u *unpacker) named(r *reader) string {
+	if i := r.number(); i < uint64(len(u.texts)) {
+		return u.texts[i]
+	}
+	r.bad = true
+	return ""
 }
 
 // text is one string for all rows that hold it.
@@ -340,7 +342,7 @@ func (u *unpacker) text(b []byte) string {
 	return s
 }
 
-func (u *unpacker) readCell(r *reader, memory *[]byte, bucketStart int64) error {
+func (u *unpacker) readCell(r *reader, bucketStart int64) error {
 	head := r.byte()
 	kind, count := r.number(), r.number()
 	if r.bad || kind >= uint64(len(u.kinds)) || count > math.MaxInt32 {
@@ -362,26 +364,13 @@ func (u *unpacker) readCell(r *reader, memory *[]byte, bucketStart int64) error 
 	if head&hasLast != 0 {
 		last = base + r.signed()
 	}
-	var latency *analysis.Histogram
-	if head&hasLatency != 0 {
-		if len(u.latency) == 0 {
-			u.latency = make([]analysis.Histogram, 512)
-		}
-		latency = &u.latency[0]
-		if err := u.readLatency(r, memory, latency, int64(count)); err != nil {
-			return err
-		}
-	}
 	if r.bad {
 		return errPacked
 	}
 	if second < u.from || second >= u.to {
 		return nil
 	}
-	if latency != nil {
-		u.latency = u.latency[1:]
-	}
-	u.cells = append(u.cells, analysis.Cell{CellKey: u.kinds[kind], Count: int(count), Masked: int(masked), Latency: latency})
+	u.cells = append(u.cells, analysis.Cell{CellKey: u.kinds[kind], Count: int(count), Masked: int(masked)})
 	c := &u.cells[len(u.cells)-1]
 	c.Second = second
 	if head&hasFirst != 0 {
@@ -391,33 +380,6 @@ func (u *unpacker) readCell(r *reader, memory *[]byte, bucketStart int64) error 
 		c.Last = fromMicro(last)
 	}
 	return nil
-}
-
-// readLatency reads the latencies of a cell. Their pairs go to memory.
-func (u *unpacker) readLatency(r *reader, memory *[]byte, latency *analysis.Histogram, count int64) error {
-	top, values, buckets := r.number(), count-r.signed(), r.number()
-	if r.bad || top > math.MaxInt64 || values < 0 || buckets > uint64(len(u.pairs[0].b)) {
-		return errPacked
-	}
-	distances, counts := &u.pairs[0], &u.pairs[1]
-	from, pairs := len(*memory), *memory
-	for buckets > 0 && !distances.bad && !counts.bad {
-		d, c := distances.b, counts.b
-		n := 0
-		for most := min(int(buckets), len(d), len(c)); n < most && d[n]|c[n] < 0x80; n++ { // nearly always all of them
-			pairs = append(pairs, d[n], c[n])
-		}
-		distances.b, counts.b, buckets = d[n:], c[n:], buckets-uint64(n)
-		if buckets > 0 {
-			pairs = counts.copyNumber(distances.copyNumber(pairs))
-			buckets--
-		}
-	}
-	*memory = pairs
-	if distances.bad || counts.bad {
-		return errPacked
-	}
-	return latency.SetPairs(int64(top), int(values), pairs[from:len(pairs):len(pairs)])
 }
 
 // reader reads numbers from bytes; after a failure it is bad and yields zeros.

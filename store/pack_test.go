@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"testing"
@@ -18,13 +19,18 @@ func TestPackedCellsRoundTrip(t *testing.T) {
 	key := analysis.CellKey{Second: moment.Unix(), Source: "alb", Node: "10.0.0.1", TargetGroup: "api", Target: "api-1",
 		Class: analysis.ClassUser, Outcome: analysis.OutcomeOK, Route: "order", Status: 200, TargetStatus: 200}
 	var cells []analysis.Cell
+	var latencies []analysis.Latencies
 	add := func(change func(*analysis.Cell)) {
-		c := analysis.Cell{CellKey: key, Count: 1200, Latency: latency, First: moment, Last: moment.Add(9 * time.Hour)}
+		c := analysis.Cell{CellKey: key, Count: 1200, First: moment, Last: moment.Add(9 * time.Hour)}
 		change(&c)
 		cells = append(cells, c)
+		if c.Outcome == analysis.OutcomeOK && (len(latencies) == 0 || latencies[len(latencies)-1].Second != c.Second) {
+			key := analysis.LatencyKey{Second: c.Second, Source: c.Source, Node: c.Node, Class: c.Class, Route: c.Route}
+			latencies = append(latencies, analysis.Latencies{LatencyKey: key, Took: latency})
+		}
 	}
 	add(func(*analysis.Cell) {})
-	add(func(c *analysis.Cell) { c.Outcome, c.Latency = analysis.OutcomeLB5xx, nil })
+	add(func(c *analysis.Cell) { c.Outcome = analysis.OutcomeLB5xx })
 	add(func(c *analysis.Cell) { c.Target, c.First = "", time.Time{} })
 	add(func(c *analysis.Cell) { c.Node, c.Last = "", time.Time{} })
 	add(func(c *analysis.Cell) { c.Route, c.Last = "ü\x00", c.First.Add(-time.Hour) })
@@ -32,7 +38,7 @@ func TestPackedCellsRoundTrip(t *testing.T) {
 	add(func(c *analysis.Cell) { c.Second += 300; c.TargetStatus = 0 })
 	add(func(c *analysis.Cell) { c.Second++; c.Masked = 700 })
 	add(func(c *analysis.Cell) { c.Second = -15 }) // nobody's log, but no reason to break
-	rows, err := packCells("alb", cells)
+	rows, err := packCells("alb", cells, latencies)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,14 +56,19 @@ func TestPackedCellsRoundTrip(t *testing.T) {
 		t.Fatalf("%d cells, want %d", len(u.cells), len(cells))
 	}
 	for i, got := range u.cells {
-		want := cells[i]
-		if (got.Latency == nil) != (want.Latency == nil) || got.Latency.Count() != want.Latency.Count() ||
-			got.Latency != nil && (got.Latency.Max() != want.Latency.Max() || !slices.Equal(got.Latency.Quantiles(.1, .5, .9), want.Latency.Quantiles(.1, .5, .9))) {
-			t.Errorf("cell %d: latencies differ", i)
-		}
-		got.Latency, want.Latency = nil, nil
-		if got != want {
+		if want := cells[i]; got != want {
 			t.Errorf("cell %d:\n got %+v\nwant %+v", i, got, want)
+		}
+	}
+	slices.SortStableFunc(latencies, func(a, b analysis.Latencies) int { return cmp.Compare(a.Second, b.Second) })
+	if len(u.latencies) != len(latencies) || len(latencies) < 4 {
+		t.Fatalf("%d latencies, want %d", len(u.latencies), len(latencies))
+	}
+	for i, got := range u.latencies {
+		want := latencies[i]
+		if got.LatencyKey != want.LatencyKey || got.Took.Count() != want.Took.Count() || got.Took.Max() != want.Took.Max() ||
+			!slices.Equal(got.Took.Quantiles(.1, .5, .9), want.Took.Quantiles(.1, .5, .9)) {
+			t.Errorf("latencies %d: %+v, want %+v", i, got.LatencyKey, want.LatencyKey)
 		}
 	}
 }
@@ -65,19 +76,30 @@ func TestPackedCellsRoundTrip(t *testing.T) {
 func TestSameCellsAreTheSameBytes(t *testing.T) {
 	a := []analysis.Cell{{CellKey: analysis.CellKey{Second: 1, Target: "x"}, Count: 1}, {CellKey: analysis.CellKey{Second: 2, Target: "y"}, Count: 2}}
 	b := []analysis.Cell{a[1], a[0]}
-	first, err := packCells("", a)
+	first, err := packCells("", a, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := packCells("", b)
+	second, err := packCells("", b, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(first[0].data, second[0].data) {
 		t.Error("the order in which cells come changes their bytes")
 	}
-	if _, err := packCells("other", a); err == nil {
+	if _, err := packCells("other", a, nil); err == nil {
 		t.Error("cells of another source: no error")
+	}
+	took := new(analysis.Histogram)
+	took.Add(1)
+	for name, l := range map[string]analysis.Latencies{
+		"of another source":          {LatencyKey: analysis.LatencyKey{Second: 1, Source: "other"}, Took: took},
+		"of a second without a cell": {LatencyKey: analysis.LatencyKey{Second: 20}, Took: took},
+		"without a single one":       {LatencyKey: analysis.LatencyKey{Second: 1}, Took: new(analysis.Histogram)},
+	} {
+		if _, err := packCells("", a, []analysis.Latencies{l}); err == nil {
+			t.Errorf("latencies %s: no error", name)
+		}
 	}
 }
 
@@ -86,7 +108,8 @@ func TestSameCellsAreTheSameBytes(t *testing.T) {
 func TestDamagedCellsAreAnError(t *testing.T) {
 	latency := new(analysis.Histogram)
 	latency.Add(1000)
-	rows, err := packCells("", []analysis.Cell{{CellKey: analysis.CellKey{Second: 1, Target: "x"}, Count: 1, Latency: latency, First: time.Unix(1, 0)}})
+	rows, err := packCells("", []analysis.Cell{{CellKey: analysis.CellKey{Second: 1, Target: "x"}, Count: 1, First: time.Unix(1, 0)}},
+		[]analysis.Latencies{{LatencyKey: analysis.LatencyKey{Second: 1}, Took: latency}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,17 +140,17 @@ func FuzzUnpack(f *testing.F) {
 		latency.Add(i * i)
 	}
 	for n := range 3 {
-		cells := []analysis.Cell{{CellKey: analysis.CellKey{Second: 1, Target: "x"}, Count: 500, Latency: latency, First: time.Unix(1, 0)}}
+		cells := []analysis.Cell{{CellKey: analysis.CellKey{Second: 1, Target: "x"}, Count: 500, First: time.Unix(1, 0)}}
 		for i := range 300 * n {
 			cells = append(cells, analysis.Cell{CellKey: analysis.CellKey{Second: int64(i % 9), Route: string(rune('a' + i%26)), Status: i}, Count: 1})
 		}
-		rows, err := packCells("", cells)
+		rows, err := packCells("", cells, []analysis.Latencies{{LatencyKey: analysis.LatencyKey{Second: 1, Route: "a"}, Took: latency}})
 		if err != nil {
 			f.Fatal(err)
 		}
 		f.Add(rows[0].data[:len(rows[0].data)-4])
 	}
-	f.Add([]byte{packFormat, 1, 18, 0, 1, 1, 'x', 1, 0, 0, 0, 0, 0, 0, 1, 1, hasLatency, 0, 1, 2, 0, 1, 1, 0, 5, 1, 0, 1})
+	f.Add([]byte{packFormat, 1, 23, 0, 1, 1, 'x', 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 2, 1, 1, 1, 0, 5, 1, 0, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		_ = packedCount(b)
 		_ = newUnpacker(time.Unix(0, 0), time.Unix(1<<33, 0), 0).add("", 1, sealed(b)) // must not crash

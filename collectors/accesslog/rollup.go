@@ -19,9 +19,6 @@ const (
 	setAsideKept  = 20000
 	setAsideBytes = 16 << 20
 
-	// looseCells bounds the cells that are kept ready for adding.
-	looseCells = 512
-
 	routesKept = 1 << 15 // paths whose route is remembered
 	textsKept  = 1 << 12 // texts of requests that are shared
 )
@@ -52,7 +49,7 @@ type rollup struct {
 	lastRoute       string
 	lastRouteNumber uint32
 
-	loose     []int32 // cells whose latencies are not packed, first used first
+	latencies latencies
 	cells     map[cellKey]int32
 	sums      []cellSum
 	lastKey   cellKey
@@ -78,7 +75,7 @@ type cellSum struct {
 	count       int
 	masked      int
 	first, last int64
-	latency     *analysis.Histogram
+	latency     int32 // its place among the latencies; -1 until there is one
 }
 
 type knownKey struct {
@@ -93,7 +90,7 @@ func newRollup(f format, rules *analysis.Classifier, cfg *Config, object analysi
 		health: health, requests: health == nil && !connections,
 		format: f, rules: rules, source: cfg.Source, match: cfg.Match, slow: cfg.Slow, object: object, believed: believedOf(object),
 		routeOf: map[string]uint32{}, cells: map[cellKey]int32{}, known: map[knownKey]*[]uint32{},
-		plainRoutes: rules.PrefixRoutes(), texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1, singles: newSingles(),
+		plainRoutes: rules.PrefixRoutes(), texts: map[string]string{}, matchers: [2]map[string]bool{{}, {}}, lastCell: -1, singles: newSingles(), latencies: newLatencies(),
 	}
 }
 
@@ -176,7 +173,7 @@ func (r *rollup) count(e *entry, number int) {
 		if cell, ok = r.cells[key]; !ok {
 			cell = int32(len(r.sums))
 			r.cells[key] = cell
-			r.sums = append(r.sums, cellSum{key: key, first: moment, last: e.end})
+			r.sums = append(r.sums, cellSum{key: key, first: moment, last: e.end, latency: -1})
 		}
 		r.lastKey, r.lastCell = key, cell
 	}
@@ -191,16 +188,10 @@ func (r *rollup) count(e *entry, number int) {
 		sum.masked++
 	}
 	if outcome == analysis.OutcomeOK && e.hasStart && !e.webSocket && !e.openEnded {
-		if sum.latency == nil {
-			sum.latency = new(analysis.Histogram)
-			r.loose = append(r.loose, cell)
-		} else if sum.latency.Packed() {
-			r.loose = append(r.loose, cell)
+		if sum.latency < 0 {
+			sum.latency = r.latencies.of(&key)
 		}
-		sum.latency.Add(took)
-		if len(r.loose) >= looseCells {
-			r.pack()
-		}
+		r.latencies.add(sum.latency, took)
 	}
 	run, seq, isKnown := analysis.ProbeUserAgent(view(agent))
 	if isKnown {
@@ -216,17 +207,6 @@ func (r *rollup) count(e *entry, number int) {
 	case !e.webSocket && took >= r.slow.Microseconds():
 		r.singles.slow(took, func() analysis.Request { return r.request(e, key, number, took, run, seq) })
 	}
-}
-
-// pack packs the latencies of the half of the loose cells that are loose longest.
-// Lines come nearly in the order of their time, so few of those are added to again,
-// and memory follows from the number of cells, not from the requests in them.
-func (r *rollup) pack() {
-	older := len(r.loose) / 2
-	for _, cell := range r.loose[:older] {
-		r.sums[cell].latency.Pack()
-	}
-	r.loose = r.loose[:copy(r.loose, r.loose[older:])]
 }
 
 func (r *rollup) addKnown(node uint32, run string, seq int) {
@@ -355,9 +335,10 @@ func (r *rollup) finish(end ending) analysis.ObjectBatch {
 	for i := range r.sums {
 		sum := &r.sums[i]
 		b.Cells[i] = analysis.Cell{
-			CellKey: r.cellKey(sum.key), Count: sum.count, Masked: sum.masked, Latency: sum.latency, First: at(sum.first), Last: at(sum.last),
+			CellKey: r.cellKey(sum.key), Count: sum.count, Masked: sum.masked, First: at(sum.first), Last: at(sum.last),
 		}
 	}
+	b.Latencies = r.latencies.all(r)
 	for key, seqs := range r.known {
 		slices.Sort(*seqs)
 		b.Known = append(b.Known, analysis.KnownRequests{

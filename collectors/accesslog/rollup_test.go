@@ -24,9 +24,9 @@ func TestCells(t *testing.T) {
 		logLine{path: "/actuator/health"}.String()
 	b := rollUp(t, benchRules(t), []byte(text))
 	type row struct {
-		key          string
-		count, timed int
-		first, last  string
+		key         string
+		count       int
+		first, last string
 	}
 	var got []row
 	for _, c := range b.Cells {
@@ -35,25 +35,28 @@ func TestCells(t *testing.T) {
 		}
 		got = append(got, row{
 			fmt.Sprintf("%s %q %s %s %s %d %d", at(c.Second*1e6).Format("05"), c.Target, c.Class, c.Outcome, c.Route, c.Status, c.TargetStatus),
-			c.Count, c.Latency.Count(), c.First.Format("05.000000"), c.Last.Format("05.000000"),
+			c.Count, c.First.Format("05.000000"), c.Last.Format("05.000000"),
 		})
 	}
 	want := []row{
-		{`01 "api-1" user ok order 101 101`, 1, 0, "01.800000", "02.700000"},
-		{`01 "api-1" user ok order 200 200`, 3, 3, "01.000000", "02.600000"},
-		{`01 "api-1" health ok other 200 200`, 1, 1, "01.190000", "01.200000"},
-		{`01 "api-2" user lb_5xx order 502 0`, 1, 0, "01.890000", "01.900000"},
-		{`01 "" user lb_5xx order 503 0`, 1, 0, "01.190000", "01.200000"},
+		{`01 "api-1" user ok order 101 101`, 1, "01.800000", "02.700000"},
+		{`01 "api-1" user ok order 200 200`, 3, "01.000000", "02.600000"},
+		{`01 "api-1" health ok other 200 200`, 1, "01.190000", "01.200000"},
+		{`01 "api-2" user lb_5xx order 502 0`, 1, "01.890000", "01.900000"},
+		{`01 "" user lb_5xx order 503 0`, 1, "01.190000", "01.200000"},
 	}
 	slices.SortFunc(got, func(a, b row) int { return strings.Compare(a.key, b.key) })
 	slices.SortFunc(want, func(a, b row) int { return strings.Compare(a.key, b.key) })
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("cells\n%v\nwant\n%v", got, want)
 	}
-	for _, c := range b.Cells {
-		if c.Status == 200 && c.Class == analysis.ClassUser && c.Latency.Max() != 1600000 {
-			t.Errorf("slowest in the cell took %d µs", c.Latency.Max())
-		}
+	var took []string
+	for _, l := range b.Latencies {
+		took = append(took, fmt.Sprintf("%s %s %s %s %s: %d up to %d µs", at(l.Second*1e6).Format("05"), l.Source, l.Node, l.Class, l.Route, l.Took.Count(), l.Took.Max()))
+	}
+	// Neither the WebSocket nor what failed.
+	if want := []string{"01 alb 203.0.113.200 user order: 3 up to 1600000 µs", "01 alb 203.0.113.200 health other: 1 up to 10000 µs"}; !slices.Equal(took, want) {
+		t.Errorf("latencies\n%q\nwant\n%q", took, want)
 	}
 }
 
@@ -63,7 +66,7 @@ func TestLineWithoutStartIsCountedByItsEnd(t *testing.T) {
 	b := rollUp(t, benchRules(t), []byte(line))
 	c := b.Cells[0]
 	end := time.Date(2026, 10, 14, 2, 30, 1, 200e6, time.UTC)
-	if c.Second != end.Unix() || c.Latency.Count() != 0 || !c.First.Equal(end) || !c.Last.Equal(end) {
+	if c.Second != end.Unix() || len(b.Latencies) != 0 || !c.First.Equal(end) || !c.Last.Equal(end) {
 		t.Errorf("cell %+v", c)
 	}
 }
@@ -212,13 +215,15 @@ func TestCellsSumUpToTheLines(t *testing.T) {
 	latencies := 0
 	for _, c := range b.Cells {
 		got[fmt.Sprint(c.Second, c.Status, c.TargetStatus)] += c.Count
-		latencies += c.Latency.Count()
 		if c.First.Unix() != c.Second || c.Last.Before(c.First) {
 			t.Errorf("cell of second %d from %v to %v", c.Second, c.First, c.Last)
 		}
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Error("cells and lines differ")
+	}
+	for _, l := range b.Latencies {
+		latencies += l.Took.Count()
 	}
 	if latencies == 0 || len(b.Requests) == 0 {
 		t.Errorf("%d latencies, %d requests", latencies, len(b.Requests))
@@ -270,37 +275,37 @@ func (l logLine) String() string {
 		end.Add(-took).Format(layout), l.target, l.targetStatus)
 }
 
-// However lines are ordered, and so however often cells are packed and opened again,
+// However lines are ordered, and so however often sketches are packed and opened again,
 // the batch is the same.
 func TestOrderOfLinesDoesNotMatter(t *testing.T) {
-	lines := bytes.SplitAfter(generate(3*looseCells), []byte("\n"))
+	lines := bytes.SplitAfter(generate(30*looseLatencies), []byte("\n"))
 	lines = lines[:len(lines)-1]
 	shuffled := slices.Clone(lines)
 	random := rand.New(rand.NewPCG(7, 8))
 	random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
 	rules := benchRules(t)
 	want, got := rollUp(t, rules, bytes.Join(lines, nil)), rollUp(t, rules, bytes.Join(shuffled, nil))
-	if len(want.Cells) < looseCells {
-		t.Fatalf("only %d cells: none is packed", len(want.Cells))
+	if len(want.Latencies) < looseLatencies {
+		t.Fatalf("only %d sketches: none is packed", len(want.Latencies))
 	}
 	if a, b := cellTexts(t, want), cellTexts(t, got); !slices.Equal(a, b) {
 		t.Errorf("%d cells in order and %d shuffled differ", len(a), len(b))
 	}
 }
 
-// cellTexts are the cells with their encoded latencies, sorted.
+// cellTexts are the cells and the encoded latencies, sorted.
 func cellTexts(t *testing.T, b analysis.ObjectBatch) []string {
 	t.Helper()
 	var texts []string
 	for _, c := range b.Cells {
-		var latency []byte
-		if c.Latency != nil {
-			var err error
-			if latency, err = c.Latency.AppendBinary(nil); err != nil {
-				t.Fatal(err)
-			}
+		texts = append(texts, fmt.Sprintf("%+v", c))
+	}
+	for _, l := range b.Latencies {
+		took, err := l.Took.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-		texts = append(texts, fmt.Sprintf("%+v %d %v %v %x", c.CellKey, c.Count, c.First, c.Last, latency))
+		texts = append(texts, fmt.Sprintf("%+v %x", l.LatencyKey, took))
 	}
 	slices.Sort(texts)
 	return texts

@@ -82,6 +82,7 @@ var members = []member{
 	lines("runs.ndjson", runOf, runRecord.run, func(o *analysis.Observations) *[]analysis.Run { return &o.Runs }),
 	lines("objects.ndjson", objectOf, objectRecord.object, func(o *analysis.Observations) *[]analysis.Object { return &o.Objects }),
 	lines("cells.ndjson", cellOf, cellRecord.cell, func(o *analysis.Observations) *[]analysis.Cell { return &o.Cells }),
+	lines("latencies.ndjson", latenciesOf, latenciesRecord.latencies, func(o *analysis.Observations) *[]analysis.Latencies { return &o.Latencies }),
 	lines("requests.ndjson", requestOf, requestRecord.request, func(o *analysis.Observations) *[]analysis.Request { return &o.Requests }),
 	lines("known.ndjson", knownOf, knownRecord.known, func(o *analysis.Observations) *[]analysis.KnownRequests { return &o.Known }),
 	lines("probes.ndjson", probeOf, probeRecord.probe, func(o *analysis.Observations) *[]analysis.ProbeRequest { return &o.Probes }),

@@ -277,12 +277,10 @@ func readBack(t *testing.T, body []byte) *Bundle {
 
 // plain makes histograms comparable: the same one may stand in several forms.
 func plain(o analysis.Observations) analysis.Observations {
-	o.Cells = slices.Clone(o.Cells)
-	for i := range o.Cells {
-		if h := o.Cells[i].Latency; h != nil {
-			b, _ := h.AppendBinary(nil)
-			o.Cells[i].Latency, _, _ = analysis.DecodeHistogram(b)
-		}
+	o.Latencies = slices.Clone(o.Latencies)
+	for i := range o.Latencies {
+		b, _ := o.Latencies[i].Took.AppendBinary(nil)
+		o.Latencies[i].Took, _, _ = analysis.DecodeHistogram(b)
 	}
 	return o
 }

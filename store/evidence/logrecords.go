@@ -1,8 +1,6 @@
 package evidence
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -42,94 +40,19 @@ func (k *cellKey) key(l *lineReader) analysis.CellKey {
 
 type cellRecord struct {
 	cellKey
-	Count   int     `json:"count"`
-	Masked  int     `json:"masked"`
-	First   moment  `json:"first"`
-	Last    moment  `json:"last"`
-	Latency *sketch `json:"latency"`
+	Count  int    `json:"count"`
+	Masked int    `json:"masked"`
+	First  moment `json:"first"`
+	Last   moment `json:"last"`
 	rawBytes
 }
 
 func cellOf(c *analysis.Cell) (cellRecord, error) {
-	latency, err := sketchOf(c.Latency)
-	return cellRecord{cellKey: keyOf(&c.CellKey), Count: c.Count, Masked: c.Masked, First: moment{c.First}, Last: moment{c.Last}, Latency: latency}, err
+	return cellRecord{cellKey: keyOf(&c.CellKey), Count: c.Count, Masked: c.Masked, First: moment{c.First}, Last: moment{c.Last}}, nil
 }
 
 func (r cellRecord) cell(l *lineReader) (analysis.Cell, error) {
-	latency, err := r.Latency.histogram()
-	return analysis.Cell{CellKey: r.key(l), Count: r.Count, Masked: r.Masked, First: r.First.Time, Last: r.Last.Time, Latency: latency}, err
-}
-
-// sketch is a histogram of microseconds: its exact maximum, and pairs of a bucket's
-// number and the values counted in it, ascending.
-type sketch struct {
-	Max     int64       `json:"max_us"`
-	Buckets [][2]uint64 `json:"buckets"`
-}
-
-var errSketch = errors.New("the latency sketch is not one")
-
-// sketchOf reads what [analysis.Histogram.AppendBinary] writes.
-func sketchOf(h *analysis.Histogram) (*sketch, error) {
-	if h == nil {
-		return nil, nil
-	}
-	b, err := h.AppendBinary(nil)
-	if err != nil {
-		return nil, err
-	}
-	s := &sketch{Max: h.Max(), Buckets: [][2]uint64{}}
-	for range 3 { // the maximum, how many values, how many bytes
-		_, n := binary.Uvarint(b)
-		if n <= 0 {
-			return nil, errSketch
-		}
-		b = b[n:]
-	}
-	bucket := uint64(0)
-	for len(b) > 0 {
-		step, n := binary.Uvarint(b)
-		if n <= 0 {
-			return nil, errSketch
-		}
-		count, m := binary.Uvarint(b[n:])
-		if m <= 0 {
-			return nil, errSketch
-		}
-		bucket += step
-		s.Buckets = append(s.Buckets, [2]uint64{bucket, count})
-		b = b[n+m:]
-	}
-	return s, nil
-}
-
-func (s *sketch) histogram() (*analysis.Histogram, error) {
-	if s == nil {
-		return nil, nil
-	}
-	if s.Max < 0 {
-		return nil, errSketch
-	}
-	var pairs []byte
-	last, values := uint64(0), uint64(0)
-	for i, pair := range s.Buckets {
-		if i > 0 && pair[0] <= last || pair[1] == 0 || pair[1] > 1<<32-1 {
-			return nil, errSketch
-		}
-		pairs = binary.AppendUvarint(pairs, pair[0]-last)
-		pairs = binary.AppendUvarint(pairs, pair[1])
-		last = pair[0]
-		values += pair[1]
-	}
-	b := make([]byte, 0, len(pairs)+12)
-	b = binary.AppendUvarint(b, uint64(s.Max))
-	b = binary.AppendUvarint(b, values)
-	b = binary.AppendUvarint(b, uint64(len(pairs)))
-	h, _, err := analysis.DecodeHistogram(append(b, pairs...))
-	if err != nil {
-		return nil, errSketch
-	}
-	return h, nil
+	return analysis.Cell{CellKey: r.key(l), Count: r.Count, Masked: r.Masked, First: r.First.Time, Last: r.Last.Time}, nil
 }
 
 type requestRecord struct {
