@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -30,28 +31,25 @@ func unboundedWait(b *bench) ([]Finding, string) {
 		return nil, why
 	}
 	var found []Finding
-	unseen := false
+	silent := b.silenceUntold()
 	for _, d := range b.report.Dependencies {
 		for _, target := range b.callers(d.Dependency) {
-			f, blind := b.unbounded(d, target)
+			f, why := b.unbounded(d, target)
 			if f != nil {
 				found = append(found, *f)
 			}
-			unseen = unseen || blind
+			silent = cmp.Or(why, silent)
 		}
 	}
-	switch {
-	case len(found) > 0:
+	if len(found) > 0 {
 		return found, ""
-	case unseen:
-		return nil, whyAppLogBlind
 	}
-	return nil, b.silenceUntold()
+	return nil, silent
 }
 
 // unbounded weighs the calls of one target to a dependency; nil where something bounds
-// them. It is blind where what bounds them may stand in lines that nobody read.
-func (b *bench) unbounded(d DependencyUse, target string) (f *Finding, blind bool) {
+// them, and why nobody knows where what bounds them may stand in lines that were not read.
+func (b *bench) unbounded(d DependencyUse, target string) (f *Finding, why string) {
 	most, at := b.mostInFlight(d.Dependency, target, b.started, b.seenTo)
 	before, _ := b.mostInFlight(d.Dependency, target, b.from, b.started)
 	refused := 0
@@ -69,11 +67,11 @@ func (b *bench) unbounded(d DependencyUse, target string) (f *Finding, blind boo
 	case limit == 0 && refused == 0 && d.Results[resultTimeout] == 0 && most >= unboundedCalls && most >= unboundedFactor*max(before, 1):
 		// A refusal, or that as many waited before, may stand where nobody read.
 		if b.blindIn(b.callLogs(target, b.toldCalls(d.Dependency, target)...), b.from, b.seenTo) {
-			return nil, true
+			return nil, whyAppLogBlind
 		}
 		ground = waitNothingEnd
 	default:
-		return nil, false
+		return nil, ""
 	}
 	from, to := b.waitAround(d.Dependency, target, at)
 	values := map[string]any{
@@ -92,15 +90,15 @@ func (b *bench) unbounded(d DependencyUse, target string) (f *Finding, blind boo
 		f.Evidence = append(f.Evidence, Evidence{Kind: "gauges", Source: threads.Source, From: Time{threads.At}, To: Time{threads.At}, Count: 1})
 	}
 	f.Evidence = append(f.Evidence, b.poolEvidence(target, from, to)...)
-	return f, false
+	return f, ""
 }
 
 // toldCalls are the sources that told of a target's calls to a dependency.
 func (b *bench) toldCalls(dependency, target string) []string {
-	seen := map[string]bool{}
+	seen := map[string]struct{}{}
 	for _, c := range b.called {
 		if c.dependency == dependency && c.target == target {
-			seen[c.source] = true
+			seen[c.source] = struct{}{}
 		}
 	}
 	return sortedKeys(seen)
@@ -136,13 +134,12 @@ const mostThreads = 0.8
 func (b *bench) waitAround(dependency, target string, at time.Time) (from, to time.Time) {
 	from, to = at, at
 	for _, c := range b.called {
-		if c.dependency == dependency && c.target == target && !c.unseen && !c.sent.After(at) && (c.ended.IsZero() || c.ended.After(at)) {
-			from = earliest(from, c.sent)
-			if end := c.ended; end.IsZero() {
-				to = b.seenTo
-			} else {
-				to = latest(to, end)
-			}
+		end := c.ended
+		if end.IsZero() {
+			end = b.seenTo
+		}
+		if c.dependency == dependency && c.target == target && !c.unseen && !c.sent.After(at) && end.After(at) {
+			from, to = earliest(from, c.sent), latest(to, end)
 		}
 	}
 	return latest(from, b.from), earliest(to, b.to)
