@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -22,10 +21,10 @@ func (b *bench) detect() []Detection {
 		}
 		var sends []time.Time
 		byTarget := map[string][]time.Time{}
-		failed := map[string]int{}
+		failed := map[string]bool{}
 		for i := range b.obs.Probes {
 			p := &b.obs.Probes[i]
-			if p.Probe != probe.Name || !b.inWindow(p.Sent) {
+			if p.Probe != probe.Name {
 				continue
 			}
 			sends = append(sends, p.Sent)
@@ -33,8 +32,8 @@ func (b *bench) detect() []Detection {
 			if answered {
 				byTarget[target] = append(byTarget[target], p.Sent)
 			}
-			if b.probeOutcome(p).Failure() {
-				failed[target]++
+			if b.inWindow(p.Sent) && b.probeOutcome(p).Failure() {
+				failed[target] = true
 			}
 		}
 		slices.SortFunc(sends, time.Time.Compare)
@@ -48,18 +47,14 @@ func (b *bench) detect() []Detection {
 		scopes = append(scopes, Phase{From: Time{b.from}, To: Time{b.seenTo}}) // the whole window last
 		for _, scope := range scopes {
 			if len(byTarget) == 0 {
-				all := 0
-				for _, n := range failed {
-					all += n
-				}
-				rows = append(rows, b.detectUnattributed(probe, scope, sends, stuck, all))
+				rows = append(rows, b.detectUnattributed(probe, scope, sends, stuck, len(failed) > 0))
 				continue
 			}
 			for _, l := range b.lives {
 				// One that no request reached has its row too: all would have been missed.
 				at := byTarget[l.name]
 				slices.SortFunc(at, time.Time.Compare)
-				rows = append(rows, b.detectTarget(probe, scope, l, at, stuck, failed[l.name]+failed[""]))
+				rows = append(rows, b.detectTarget(probe, scope, l, at, stuck, failed[l.name] || failed[""]))
 			}
 		}
 	}
@@ -71,31 +66,49 @@ func (b *bench) detect() []Detection {
 // P(miss) = Σ max(0, g − w) ÷ Σ (L − w) over the gaps g between requests that
 // reached it, edges included, and the spans L of that time. An outage lies within
 // one span, hence the sum below the line; with one span it is the plain formula.
-func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, stuck []span, failed int) Detection {
-	d := Detection{Scope: probe.Name, Phase: scope.Name, Target: l.name, Miss: []Miss{}}
+func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, stuck []span, failed bool) Detection {
 	rotation := b.inRotation(l, scope.From.Time, earliest(scope.To.Time, b.seenTo))
-	gaps, requests := gapsIn(rotation, at)
+	d := detection(probe, scope, rotation, at, failed)
+	d.Target = l.name
+	d.Miss = misses(rotation, stuck, func(spans []span, w time.Duration) (float64, bool) {
+		gaps, _ := gapsIn(spans, at)
+		return missChance(gaps, lengths(spans), w)
+	})
+	return d
+}
+
+// detection describes the requests that a probe sent at some moments, as far as they
+// lie in the spans.
+func detection(probe Probe, scope Phase, spans []span, at []time.Time, failed bool) Detection {
+	d := Detection{Scope: probe.Name, Phase: scope.Name}
+	gaps, requests := gapsIn(spans, at)
 	d.Requests = requests
-	describeGaps(&d, gaps, d.Requests)
-	free := without(rotation, stuck)
-	freeGaps, _ := gapsIn(free, at)
+	describeGaps(&d, gaps)
+	if !failed {
+		d.FailureRateBelow = rateBound(requests)
+	}
+	return d
+}
+
+// misses gives the chance of every outage that fits into one of the spans: by all of
+// them, and, where that differs, without the time in which requests were stuck.
+func misses(spans, stuck []span, chance func(spans []span, w time.Duration) (p float64, ok bool)) []Miss {
+	list := []Miss{}
+	free := without(spans, stuck)
 	for _, w := range missWindows {
-		p, ok := missChance(gaps, lengths(rotation), w)
+		p, ok := chance(spans, w)
 		if !ok {
 			continue
 		}
 		m := Miss{WindowMS: milliseconds(w), Probability: p}
-		if !slices.Equal(free, rotation) {
-			if p, ok := missChance(freeGaps, lengths(free), w); ok {
+		if !slices.Equal(free, spans) {
+			if p, ok := chance(free, w); ok {
 				m.WithoutStalls = &p
 			}
 		}
-		d.Miss = append(d.Miss, m)
+		list = append(list, m)
 	}
-	if failed == 0 {
-		d.FailureRateBelow = rateBound(d.Requests)
-	}
-	return d
+	return list
 }
 
 // gapsIn are the gaps between moments within each of the spans, edges included, and
@@ -137,13 +150,13 @@ func without(spans, out []span) []span {
 // They are blind spots of the probe, and no property of how densely it usually sends.
 func (b *bench) stuckTimes(probe Probe, sends []time.Time) []span {
 	limit, _, ok := b.stallLimit(probe.Name)
-	if !ok || len(sends) == 0 {
+	if !ok {
 		return nil
 	}
 	var stuck []span
 	for i := range b.obs.Probes {
 		p := &b.obs.Probes[i]
-		if p.Probe != probe.Name || p.Done.Sub(p.Sent) < limit || !b.inWindow(p.Sent) {
+		if p.Probe != probe.Name || p.Done.Sub(p.Sent) < limit {
 			continue
 		}
 		next, _ := slices.BinarySearchFunc(sends, p.Sent, func(s, t time.Time) int {
@@ -182,46 +195,13 @@ func missChance(gaps, spans []time.Duration, w time.Duration) (p float64, ok boo
 
 // detectUnattributed gives the mean of (1 − s)^N over all placements of a failure
 // window in the scope, s one target's share, N the requests sent within it.
-func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, stuck []span, failed int) Detection {
-	from, to := scope.From.Time, earliest(scope.To.Time, b.seenTo)
-	d := Detection{Scope: probe.Name, Phase: scope.Name, Miss: []Miss{}}
-	var inside []time.Time
-	for _, t := range sends {
-		if within(t, from, to) {
-			inside = append(inside, t)
-		}
-	}
-	d.Requests = len(inside)
-	var gaps []time.Duration
-	before := from
-	for _, t := range inside {
-		gaps = append(gaps, t.Sub(before))
-		before = t
-	}
-	gaps = append(gaps, to.Sub(before))
-	describeGaps(&d, gaps, d.Requests)
-	share := 1.0
-	if n := len(b.lives); n > 0 {
-		share = 1 / float64(n)
-	}
-	whole := []span{{from, to}}
-	free := without(whole, stuck)
-	for _, w := range missWindows {
-		p, ok := meanMissIn(inside, whole, w, share)
-		if !ok {
-			continue
-		}
-		m := Miss{WindowMS: milliseconds(w), Probability: p}
-		if !slices.Equal(free, whole) {
-			if p, ok := meanMissIn(inside, free, w, share); ok {
-				m.WithoutStalls = &p
-			}
-		}
-		d.Miss = append(d.Miss, m)
-	}
-	if failed == 0 {
-		d.FailureRateBelow = rateBound(d.Requests)
-	}
+func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, stuck []span, failed bool) Detection {
+	whole := []span{{scope.From.Time, earliest(scope.To.Time, b.seenTo)}}
+	d := detection(probe, scope, whole, sends, failed)
+	share := 1 / float64(max(len(b.lives), 1))
+	d.Miss = misses(whole, stuck, func(spans []span, w time.Duration) (float64, bool) {
+		return meanMissIn(sends, spans, w, share)
+	})
 	return d
 }
 
@@ -231,21 +211,18 @@ func meanMissIn(sends []time.Time, spans []span, w time.Duration, share float64)
 	sum, room := 0.0, 0.0
 	for _, s := range spans {
 		if own := seconds(s.to.Sub(s.from) - w); own > 0 {
-			inside := make([]time.Time, 0, len(sends))
-			for _, t := range sends {
-				if !t.Before(s.from) && t.Before(s.to) {
-					inside = append(inside, t)
-				}
-			}
-			sum += own * meanMiss(inside, s.from, s.to, w, share)
+			sum += own * meanMiss(sends, s.from, s.to, w, share)
 			room += own
 		}
 	}
-	return sum / max(room, 1e-9), room > 0
+	if room == 0 {
+		return 0, false
+	}
+	return sum / room, true
 }
 
-// meanMiss averages (1 − share)^N over all starts t of [t, t+w) in [from, to−w]: N
-// changes only where t passes a send, or the window's end does.
+// meanMiss averages (1 − share)^N over all starts t of [t, t+w) in [from, to−w]. N
+// changes only where the outage's end passes a send, or its beginning does.
 func meanMiss(sends []time.Time, from, to time.Time, w time.Duration, share float64) float64 {
 	last := to.Add(-w)
 	type event struct {
@@ -253,30 +230,25 @@ func meanMiss(sends []time.Time, from, to time.Time, w time.Duration, share floa
 		delta int
 	}
 	var events []event
-	n := 0
 	for _, s := range sends {
-		if s.Before(from.Add(w)) {
-			n++ // already inside the first placement
-		} else if enters := s.Add(-w); enters.Before(last) {
-			events = append(events, event{enters, 1})
-		}
-		if s.Before(last) {
-			events = append(events, event{s, -1})
+		if enters := s.Add(-w); overlap(enters, s, from, last) {
+			events = append(events, event{latest(enters, from), 1}, event{earliest(s, last), -1})
 		}
 	}
-	slices.SortFunc(events, func(x, y event) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.delta, y.delta)) })
-	sum, before := 0.0, from
+	slices.SortFunc(events, func(x, y event) int { return x.at.Compare(y.at) })
+	sum, before, n := 0.0, from, 0
 	for _, e := range events {
 		sum += math.Pow(1-share, float64(n)) * seconds(e.at.Sub(before))
 		before, n = e.at, n+e.delta
 	}
-	sum += math.Pow(1-share, float64(n)) * seconds(last.Sub(before))
+	sum += seconds(last.Sub(before)) // all have left
 	return sum / seconds(last.Sub(from))
 }
 
-// describeGaps fills median, p99 and maximum of the gaps, by nearest rank.
-func describeGaps(d *Detection, gaps []time.Duration, requests int) {
-	if requests == 0 {
+// describeGaps fills median, p99 and maximum of the gaps, by nearest rank, where any
+// request parts them.
+func describeGaps(d *Detection, gaps []time.Duration) {
+	if d.Requests == 0 {
 		return
 	}
 	sorted := slices.Clone(gaps)
