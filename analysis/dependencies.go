@@ -14,6 +14,7 @@ type call struct {
 	ended                   time.Time // zero: no line tells its end, nor that its process died
 	result                  string    // ok, failed, timeout, or what the line said; none without an end
 	unseen                  bool      // no line tells its end, and one may stand where nobody read: it took any time
+	untold                  bool      // the same, since its process never told the end of a call
 }
 
 // Results of calls.
@@ -25,7 +26,8 @@ const (
 
 // calls joins lines about calls being sent with those about their ends: by target,
 // dependency and identifier, first in, first out. A call whose process died ended then.
-// Where a log that would tell the end was blind meanwhile, the call's length is unknown.
+// Where a log that would tell the end was blind meanwhile, or where its process never
+// told the end of any call, the call's length is unknown.
 func (b *bench) calls() []call {
 	type key struct{ dependency, target, key string }
 	open := map[key][]int{}
@@ -43,6 +45,7 @@ func (b *bench) calls() []call {
 			open[k] = waiting[1:]
 		}
 	}
+	told := b.tellers(EventCallEnded)
 	for i := range all {
 		c := &all[i]
 		for _, stop := range b.stoppings {
@@ -55,7 +58,8 @@ func (b *bench) calls() []call {
 			if until.IsZero() {
 				until = b.seenTo
 			}
-			c.unseen = b.unseenIn(b.callLogs(c.target, c.source), c.sent, until)
+			c.untold = !told[process{c.target, b.lifeOf(c.target, c.sent)}]
+			c.unseen = c.untold || b.unseenIn(b.callLogs(c.target, c.source), c.sent, until)
 		}
 	}
 	return all
@@ -157,7 +161,7 @@ func (b *bench) countDependencies() {
 		var at time.Time
 		u.MaxPerSecond, at = mostWithin(sent[name], time.Second)
 		u.MaxAt = Time{at}
-		if b.untold(EventCallEnded) == "" {
+		if slices.ContainsFunc(b.called, func(c call) bool { return c.dependency == name && !c.unseen }) {
 			most := 0
 			for _, target := range b.callers(name) {
 				waited, _ := b.mostInFlight(name, target, b.from, b.to)
@@ -170,6 +174,15 @@ func (b *bench) countDependencies() {
 	if len(uses) == 0 {
 		b.report.Dependencies = nil
 	}
+}
+
+// hangsUntold says why calls that hung cannot be ruled out: the end of some is not told
+// by any line that a rule fits, or a log was blind. It is empty where all were seen.
+func (b *bench) hangsUntold() string {
+	if slices.ContainsFunc(b.called, func(c call) bool { return c.untold && b.inWindow(c.sent) }) {
+		return whyNeverMatched
+	}
+	return b.silenceUntold()
 }
 
 // mostWithin is the largest number of moments, which ascend, that lie within any

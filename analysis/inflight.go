@@ -34,7 +34,11 @@ func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
 			of.add(r.Class, 1)
 		}
 	}
+	_, untold := b.unanswered(l.name, b.lifeOf(l.name, c.stop))
 	for i, h := range b.obs.Handled {
+		if untold != "" {
+			break // its log told the answer of none: it may word them otherwise
+		}
 		// Of one whose lines clocks make ambiguous, the answer may be the line that was not
 		// believed.
 		if id := (probeID{h.Run, h.Seq}); h.Begun && !b.doubtfulLines[i] && !b.ambiguous[id] && h.Target == l.name && h.At.Before(c.stop) && !own[id] && !b.answeredBefore(id, l.name, c.stop) {

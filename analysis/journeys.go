@@ -13,6 +13,7 @@ const AppLogWitness = "application logs"
 type witness struct {
 	name    string
 	sources []string
+	silent  []span // in which processes served whose lines told it of no step
 }
 
 // trip is one journey of one identifier, as one witness told it.
@@ -66,10 +67,19 @@ func (b *bench) witnesses(j Journey) []witness {
 			if isLog {
 				logs = len(list)
 			}
-			list = append(list, witness{source, []string{source}})
+			list = append(list, witness{name: source, sources: []string{source}})
 		}
 	}
+	if logs >= 0 {
+		list[logs].silent = b.silentLives(j)
+	}
 	return list
+}
+
+// missed reports whether a witness may have missed a step in [from, to]: it was blind,
+// or a process served whose lines told it of none.
+func (b *bench) missed(w witness, from, to time.Time) bool {
+	return b.unseenIn(w.sources, from, to) || slices.ContainsFunc(w.silent, func(s span) bool { return !s.from.After(to) && !s.to.Before(from) })
 }
 
 // trips are the journeys of one kind that a witness told, by the time they began.
@@ -159,7 +169,7 @@ func (b *bench) ending(j Journey, w witness, t *trip) JourneyCounts {
 		counts.Completed = 1
 	case wrong == nil && all:
 		counts.AfterRetries = 1
-	case until.After(seenTo) || b.unseenIn(w.sources, since, until):
+	case until.After(seenTo) || b.missed(w, since, until):
 		counts.Undecided = 1
 	case wrong != nil:
 		counts.WithoutEarlier = 1
@@ -201,8 +211,8 @@ func (b *bench) wrongOrder(j Journey, t *trip) *skipped {
 }
 
 // reconcile compares, step by step, the identifiers for which two witnesses say that
-// the step succeeded in the window. One that the other witness could not see, being
-// blind at that moment, is held against nobody.
+// the step succeeded in the window. One that the other witness may have missed is held
+// against nobody.
 func (b *bench) reconcile(j Journey, one, other witness) []Reconciled {
 	a, c := b.trips(j, one), b.trips(j, other)
 	var list []Reconciled
@@ -225,12 +235,12 @@ func (b *bench) reconcile(j Journey, one, other witness) []Reconciled {
 			case !b.inWindow(at):
 			case both:
 				r.Both++
-			case !b.blindIn(other.sources, at.Add(-b.stopSlack()), at.Add(b.stopSlack())):
+			case !b.missed(other, at.Add(-b.stopSlack()), at.Add(b.stopSlack())):
 				onlyA = append(onlyA, key)
 			}
 		}
 		for key, at := range others {
-			if _, both := ones[key]; !both && b.inWindow(at) && !b.blindIn(one.sources, at.Add(-b.stopSlack()), at.Add(b.stopSlack())) {
+			if _, both := ones[key]; !both && b.inWindow(at) && !b.missed(one, at.Add(-b.stopSlack()), at.Add(b.stopSlack())) {
 				onlyB = append(onlyB, key)
 			}
 		}

@@ -4,9 +4,10 @@ import "time"
 
 // jobStopped fires when a scheduled job that is configured, or that ran regularly
 // before the deploy, did not run for two periods and some slack after it, though the
-// logs that would tell had lines: a scheduler that was to be switched on after the
-// traffic moved and was not, a lock that nobody releases, a row that is missing. Such a
-// failure says nothing by itself.
+// logs that would tell had lines, and one of them had told of jobs: a lock that nobody
+// releases, a row that is missing. Such a failure says nothing by itself. A log that
+// never told of a job may word it otherwise, or its scheduler was to be switched on and
+// was not: nothing tells which.
 func jobStopped(b *bench) ([]Finding, string) {
 	if b.obs.Deploy.ID == "" {
 		return nil, whyNoDeploy
@@ -55,6 +56,9 @@ func jobStopped(b *bench) ([]Finding, string) {
 		case b.linesIn(logs, since.Add(time.Second), b.seenTo) == 0:
 			why = whyNoLines
 			continue
+		case b.linesIn(b.jobLogs(), since.Add(time.Second), b.seenTo) == 0:
+			why = whyNeverMatched // a log that told of no job yet may word it otherwise
+			continue
 		}
 		found = append(found, Finding{
 			Severity: SeverityHigh, From: Time{since}, To: Time{b.seenTo},
@@ -74,4 +78,15 @@ func jobStopped(b *bench) ([]Finding, string) {
 		return nil, ""
 	}
 	return nil, b.jobsUntold()
+}
+
+// jobLogs are the logs that told of a job.
+func (b *bench) jobLogs() []string {
+	told := map[string]bool{}
+	for _, event := range []Event{EventJobBegan, EventJobEnded, EventJobSkipped} {
+		for _, s := range b.signals[event] {
+			told[s.Source] = true
+		}
+	}
+	return sortedKeys(told)
 }

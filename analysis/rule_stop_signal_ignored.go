@@ -36,7 +36,7 @@ func stopSignalIgnored(b *bench) ([]Finding, string) {
 			why = whyNoLines
 			continue
 		}
-		if silent := b.shutdownRuleInUse(logs); silent != "" {
+		if silent := b.shutdownUntoldBy(s.target); silent != "" {
 			why = silent
 			continue
 		}
@@ -59,31 +59,49 @@ func stopSignalIgnored(b *bench) ([]Finding, string) {
 	return nil, whyNoStop
 }
 
-// shutdownRuleInUse says why the rules for shutdowns cannot be relied on in some
-// sources; empty where they can.
-func (b *bench) shutdownRuleInUse(logs []string) string {
-	for _, event := range []Event{EventShutdownBegan, EventShutdownEnded, EventShutdownAborted} {
+// shutdownEvents are what only a process itself says about its shutdown.
+var shutdownEvents = []Event{EventShutdownBegan, EventShutdownEnded}
+
+// shutdownUntoldBy says why a target's silence about a shutdown is no evidence; empty
+// where it is. What other targets told says nothing of this one's wording: another of
+// its stops must have been told, or another rule of a set that tells of shutdowns must
+// fit its own log.
+func (b *bench) shutdownUntoldBy(target string) string {
+	if b.tells(target, shutdownEvents...) {
+		return ""
+	}
+	logs := b.logsOf(target)
+	why := whySignals
+	for _, event := range shutdownEvents {
 		if len(b.signals[event]) > 0 {
-			return ""
+			why = whyNeverMatched // of other targets they tell
 		}
 	}
-	tried := false
 	for _, rule := range b.obs.Service.LogRules {
-		if rule.Event != EventShutdownBegan && rule.Event != EventShutdownEnded {
+		if !slices.Contains(shutdownEvents, rule.Event) {
 			continue
 		}
+		if set := setOf(rule.Name); set != "" && b.setFits(set, target) {
+			return ""
+		}
 		for _, c := range b.report.Controls {
-			if !slices.Contains(logs, c.Source) || c.Lines == 0 {
-				continue
-			}
-			tried = tried || c.Rule == rule.Name
-			if set := setOf(rule.Name); set != "" && setOf(c.Rule) == set && c.Matched > 0 {
-				return ""
+			if c.Rule == rule.Name && c.Lines > 0 && slices.Contains(logs, c.Source) {
+				why = whyNeverMatched
 			}
 		}
 	}
-	if tried {
-		return whyNeverMatched
+	return why
+}
+
+// setFits reports whether a rule of a set matched a line of a target: in a log of its
+// own, or in one that names it.
+func (b *bench) setFits(set, target string) bool {
+	for _, log := range b.obs.Service.AppLogs {
+		for _, c := range b.report.Controls {
+			if log.Target == target && c.Source == log.Name && setOf(c.Rule) == set && c.Matched > 0 {
+				return true
+			}
+		}
 	}
-	return whySignals
+	return slices.ContainsFunc(b.obs.Signals, func(s Signal) bool { return s.Target == target && setOf(s.Rule) == set })
 }

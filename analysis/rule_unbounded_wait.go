@@ -31,7 +31,7 @@ func unboundedWait(b *bench) ([]Finding, string) {
 		return nil, why
 	}
 	var found []Finding
-	silent := b.silenceUntold()
+	silent := b.hangsUntold()
 	for _, d := range b.report.Dependencies {
 		for _, target := range b.callers(d.Dependency) {
 			f, why := b.unbounded(d, target)

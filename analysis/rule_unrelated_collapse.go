@@ -72,7 +72,7 @@ func unrelatedCollapse(b *bench) ([]Finding, string) {
 	case !told:
 		return nil, whyNoRoutes
 	}
-	return nil, b.silenceUntold()
+	return nil, b.hangsUntold()
 }
 
 // routesBut are the routes of users and probes that are not among some.

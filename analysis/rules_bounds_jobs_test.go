@@ -43,7 +43,27 @@ func TestJobStoppedBounds(t *testing.T) {
 		{"a long period, and the next run after the window", func(b *table) { every(b, 200); ran(b, 50, 300) }, whyWindowShort},
 		{"no line but that of its last run", func(b *table) { every(b, 20); ran(b, 100); b.lines("api-1.log", 100) }, whyNoLines},
 		{"a line a second after its last run", func(b *table) { every(b, 20); ran(b, 100); b.lines("api-1.log", 101) }, stopped},
-		{"a line of the other target", func(b *table) { every(b, 20); ran(b, 100); b.lines("api-2.log", 200) }, stopped},
+		{"a line of the other target only, which never told of a job", func(b *table) { every(b, 20); ran(b, 100); b.lines("api-2.log", 200) }, whyNeverMatched},
+		{"a line of the other target only, which told of another job", func(b *table) {
+			every(b, 20)
+			ran(b, 100)
+			b.tell("api-2", 90, EventJobBegan, "cleanup")
+			b.lines("api-2.log", 200)
+		}, stopped},
+		{"a line of the other target only, which told that it ended", func(b *table) {
+			every(b, 20)
+			ran(b, 100)
+			b.tell("api-2", 90, EventJobEnded, "invoice")
+			b.lines("api-2.log", 200)
+		}, stopped},
+		{"a line of the other target only, which told that it skipped", func(b *table) {
+			every(b, 20)
+			ran(b, 100)
+			b.tell("api-2", 90, EventJobSkipped, "invoice")
+			b.lines("api-2.log", 200)
+		}, stopped},
+		{"no line but that of its last run in a log that told of jobs", func(b *table) { every(b, 20); ran(b, 100); b.lines("api-1.log", 100); b.lines("api-2.log", 200) }, whyNeverMatched},
+		{"a line a second after it in a log that told of jobs", func(b *table) { every(b, 20); ran(b, 100); b.lines("api-1.log", 101); b.lines("api-2.log", 200) }, stopped},
 		{"a line of a log that is not configured and told a run", func(b *table) {
 			every(b, 20)
 			b.obs.Service.AppLogs = nil

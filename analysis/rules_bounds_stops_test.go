@@ -55,11 +55,11 @@ func TestStopTimeoutTooShortBounds(t *testing.T) {
 
 func TestStopSignalIgnoredBounds(t *testing.T) {
 	// api-1 was asked to stop at 100 and was gone at 110; its log was read and had a line
-	// at 90, and api-2 has told of a shutdown. Two witnesses may be 2 s apart.
+	// at 90, and it has told of a shutdown before. Two witnesses may be 2 s apart.
 	asked := func(b *table) *stopping {
 		b.logs()
 		b.lines("api-1.log", 90)
-		b.tell("api-2", 20, EventShutdownBegan, "")
+		b.tell("api-1", 20, EventShutdownBegan, "")
 		b.stoppings = []stopping{{target: "api-1", asked: b.at(100), exited: b.at(110)}}
 		return &b.stoppings[0]
 	}
@@ -91,6 +91,7 @@ func TestStopSignalIgnoredBounds(t *testing.T) {
 		{"a line within 2 s after it was gone", func(b *table) { asked(b); b.obs.Counts[0].Second = b.at(111) }, ignored},
 		{"a line 2 s after it was gone", func(b *table) { asked(b); b.obs.Counts[0].Second = b.at(112) }, whyNoLines},
 		{"no rule tells of shutdowns", func(b *table) { asked(b); b.obs.Signals = nil; b.readSignals() }, whySignals},
+		{"only another target's rule is known to fit", func(b *table) { asked(b); b.obs.Signals[0].Target = "api-2" }, whyNeverMatched},
 		{"one said that it stops, of another nobody knows", func(b *table) {
 			asked(b).began = b.at(101)
 			b.stoppings = append(b.stoppings, stopping{target: "api-2", asked: b.at(150), exited: b.at(160)})
@@ -102,8 +103,9 @@ func TestStopSignalIgnoredBounds(t *testing.T) {
 	})
 }
 
-// A silence is evidence where the rule that would break it is known to fit.
-func TestShutdownRuleInUse(t *testing.T) {
+// A silence is evidence where the rule that would break it is known to fit what this
+// very target writes.
+func TestShutdownUntoldBy(t *testing.T) {
 	rule := func(b *table, name string, event Event) {
 		b.obs.Service.LogRules = append(b.obs.Service.LogRules, LogRule{Name: name, Event: event})
 	}
@@ -116,13 +118,15 @@ func TestShutdownRuleInUse(t *testing.T) {
 		want string
 	}{
 		{"no rule", func(*table) {}, whySignals},
-		{"another told that it began", func(b *table) { b.tell("api-2", 20, EventShutdownBegan, "") }, ""},
-		{"another told that it has finished", func(b *table) { b.tell("api-2", 20, EventShutdownEnded, "") }, ""},
-		{"another told that it gave up", func(b *table) { b.tell("api-2", 20, EventShutdownAborted, "") }, ""},
-		{"another told something else", func(b *table) { b.tell("api-2", 20, EventProcessStarting, "") }, whySignals},
+		{"it told of another beginning", func(b *table) { b.tell("api-1", 20, EventShutdownBegan, "") }, ""},
+		{"it told of another end", func(b *table) { b.tell("api-1", 20, EventShutdownEnded, "") }, ""},
+		{"another target told of its beginning", func(b *table) { b.tell("api-2", 20, EventShutdownBegan, "") }, whyNeverMatched},
+		{"another target told of its end", func(b *table) { b.tell("api-2", 20, EventShutdownEnded, "") }, whyNeverMatched},
+		{"its service manager told that it gave up", func(b *table) { b.tell("api-1", 20, EventShutdownAborted, "") }, whySignals},
+		{"it told something else", func(b *table) { b.tell("api-1", 20, EventProcessStarting, "") }, whySignals},
 		{"tried, and it fits nothing", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "a/stop", "api-1.log", 1, 0) }, whyNeverMatched},
 		{"tried on no line", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "a/stop", "api-1.log", 0, 0) }, whySignals},
-		{"tried on another source", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "a/stop", "api-2.log", 1, 0) }, whySignals},
+		{"tried on another log", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "a/stop", "api-2.log", 1, 0) }, whySignals},
 		{"tried, and then others were", func(b *table) {
 			rule(b, "a/stop", EventShutdownBegan)
 			tried(b, "a/stop", "api-1.log", 1, 0)
@@ -131,8 +135,22 @@ func TestShutdownRuleInUse(t *testing.T) {
 		{"only others were tried", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "b/start", "api-1.log", 1, 1) }, whySignals},
 		{"another of its set fits", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "a/start", "api-1.log", 1, 1) }, ""},
 		{"another of the set of a rule for the end fits", func(b *table) { rule(b, "a/end", EventShutdownEnded); tried(b, "a/start", "api-1.log", 1, 1) }, ""},
-		{"another of its set fits in another source", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "a/start", "api-2.log", 1, 1) }, whySignals},
+		{"another of its set fits in another log", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "a/start", "api-2.log", 1, 1) }, whySignals},
 		{"another of its set fits nothing", func(b *table) { rule(b, "a/stop", EventShutdownBegan); tried(b, "a/start", "api-1.log", 1, 0) }, whySignals},
+		{"another of its set fits lines of all targets", func(b *table) {
+			rule(b, "a/stop", EventShutdownBegan)
+			b.obs.Service.AppLogs = append(b.obs.Service.AppLogs, AppLog{Name: "all.log"})
+			tried(b, "a/start", "all.log", 1, 1)
+		}, whySignals},
+		{"another of its set fits a line that names it", func(b *table) {
+			rule(b, "a/stop", EventShutdownBegan)
+			s := b.tell("api-1", 20, EventProcessStarting, "")
+			s.Source, s.Rule = "all.log", "a/start"
+		}, ""},
+		{"another of its set fits a line that names another", func(b *table) {
+			rule(b, "a/stop", EventShutdownBegan)
+			b.tell("api-2", 20, EventProcessStarting, "").Rule = "a/start"
+		}, whySignals},
 		{"a set without a rule for shutdowns fits", func(b *table) { rule(b, "a/job", EventJobBegan); tried(b, "a/start", "api-1.log", 1, 1) }, whySignals},
 		{"own rules are no set", func(b *table) {
 			rule(b, "stop", EventShutdownBegan)
@@ -142,8 +160,9 @@ func TestShutdownRuleInUse(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newTable()
+			b.logs()
 			c.lay(b)
-			if got := b.shutdownRuleInUse([]string{"api-1.log"}); got != c.want {
+			if got := b.shutdownUntoldBy("api-1"); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})

@@ -229,6 +229,7 @@ func TestCallsThatAreNoFinding(t *testing.T) {
 			s.callsEvery("api-1", 200, 230, .1, 3, "ok")
 		}},
 		{"its process died with the calls", "unbounded-wait", RuleClear, "", func(s *scene) {
+			s.call("api-1", "y", 70, .1, "ok")
 			s.callsEvery("api-1", 80, 100, 2, 0, "")
 			s.callsEvery("api-1", 120, 145, 2, 0, "")
 			s.call("api-1", "x", 200, .1, "ok")
@@ -242,7 +243,7 @@ func TestCallsThatAreNoFinding(t *testing.T) {
 		}},
 		{"and where their process died later", "unbounded-wait", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
 			s.obs.Service.Dependencies = []Dependency{{Name: "gateway", InFlight: 5}}
-			s.call("api-1", "x", 195, .1, "ok")
+			s.call("api-1", "x", 70, .1, "ok")
 			s.callsEvery("api-1", 90, 95, .1, 0, "")
 			s.blind("api-1.log", 95, 97)
 		}},

@@ -69,6 +69,8 @@ func TestJourneysAreCounted(t *testing.T) {
 	s.travel("api-2.log", "whole", 10.5, "detail")
 	s.travel("api-2.log", "only-there", 120, "create")
 	s.travel("api-1.log", "again", 100, "create:target_5xx")
+	s.travel("api-1.log", "before", 200, "ack") // so that its log is known to tell steps after its restart too
+	s.travel("api-2.log", "before", 201, "ack")
 	r := Judge(s.obs)
 	if len(r.Journeys) != 1 {
 		t.Fatalf("%+v", r.Journeys)

@@ -39,7 +39,7 @@ func stopCases() []ruleCase {
 		{
 			name: "one of two stops without a word", fires: "stop-signal-ignored", build: drainedScene,
 			bend: func(s *scene) {
-				s.linesOf("spring-boot/graceful-shutdown", 1)
+				s.springBoot()
 				s.signal("api-2", 170.1, EventShutdownBegan, "", "")
 			},
 			check: func(t *testing.T, f Finding) {
@@ -51,7 +51,7 @@ func stopCases() []ruleCase {
 		{
 			name: "killed when its service manager's patience was over", fires: "stop-signal-ignored", build: drainedScene,
 			bend: func(s *scene) {
-				s.linesOf("spring-boot/graceful-shutdown", 1)
+				s.springBoot()
 				s.signal("api-2", 170.1, EventShutdownBegan, "", "")
 				s.signal("api-1", 110, EventShutdownAborted, "", "").Rule = "systemd/stop-timed-out"
 			},
@@ -121,6 +121,7 @@ func TestStopsThatAreNoFinding(t *testing.T) {
 			s.signal("api-2", 170.1, EventShutdownBegan, "", "")
 		}},
 		{"a log without a line", "stop-signal-ignored", RuleNotEvaluable, whyNoLines, func(s *scene) {
+			s.noSteps(StepRestartBegan)
 			s.signal("api-2", 170.1, EventShutdownBegan, "", "")
 		}},
 		{"a rule that fits no line", "stop-signal-ignored", RuleNotEvaluable, whyNeverMatched, func(s *scene) {
@@ -133,7 +134,7 @@ func TestStopsThatAreNoFinding(t *testing.T) {
 			s.linesOf("other", 5)
 		}},
 		{"blind while it stopped", "stop-signal-ignored", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
-			s.linesOf("spring-boot/graceful-shutdown", 1)
+			s.springBoot()
 			s.signal("api-2", 170.1, EventShutdownBegan, "", "")
 			s.blind("api-1.log", 99, 101)
 		}},
@@ -142,7 +143,17 @@ func TestStopsThatAreNoFinding(t *testing.T) {
 			s.linesOf("ended", 0)
 			s.work("api-1", 99.5, 0, "o-2")
 		}},
+		{"only another target's rule is known to fit", "stop-signal-ignored", RuleNotEvaluable, whyNeverMatched, func(s *scene) {
+			s.springBoot()
+			s.obs.Service.LogRules = nil
+			s.signal("api-2", 170.1, EventShutdownBegan, "", "")
+		}},
+		{"a line about its shutdown that gives but a step", "stop-signal-ignored", RuleClear, "", func(s *scene) {
+			s.linesOf("spring-boot/started", 1)
+			s.signal("api-2", 170.1, EventShutdownBegan, "", "")
+		}},
 		{"every work ended, some on another target", "torn-write", RuleClear, "", func(s *scene) {
+			s.work("api-2", 150, 151, "o-3")
 			s.work("api-1", 95, 96, "o-1")
 			s.work("api-1", 99.5, 0, "o-2")
 			s.signal("api-2", 130, EventWorkEnded, "", "o-2")
@@ -150,8 +161,8 @@ func TestStopsThatAreNoFinding(t *testing.T) {
 		{"the log was blind when the work would have ended", "torn-write", RuleNotEvaluable, whyAppLogBlind, func(s *scene) {
 			s.work("api-1", 95, 96, "o-1")
 			s.work("api-1", 99.5, 0, "o-2")
+			s.work("api-2", 150, 151, "o-3")
 			s.blind("api-1.log", 99.7, 105)
-			s.blind("api-2.log", 165, 175)
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -178,11 +189,12 @@ func TestAmbiguousAnswerIsNoTornWrite(t *testing.T) {
 		"the line is not of then": {func(b *table) { b.doubtfulLines[0] = true }, 0},
 	} {
 		b := newTable()
-		b.obs.Handled = []HandledRequest{{Source: "api-1.log", Target: "api-1", Run: "r", Seq: 1, At: b.at(99), Begun: true}}
+		b.obs.Handled = []HandledRequest{{Source: "api-1.log", Target: "api-1", Run: "r", Seq: 1, At: b.at(99), Begun: true}, {Source: "api-1.log", Target: "api-1", Run: "r", Seq: 2, At: b.at(91), Begun: true}}
+		b.handled[probeID{"r", 2}] = []HandledRequest{{Target: "api-1", Run: "r", Seq: 2, At: b.at(92)}}
 		b.sent[probeID{"r", 1}] = &ProbeRequest{Class: ClassProbe, Run: "r", Seq: 1}
 		b.obs.Service.AppLogs = []AppLog{{Name: "api-1.log", Target: "api-1"}}
 		c.bend(b)
-		if got := b.unanswered("api-1", b.at(90), b.at(110)); len(got) != c.torn {
+		if got, _ := b.unanswered("api-1", span{b.at(90), b.at(110)}); len(got) != c.torn {
 			t.Errorf("%s: %d torn, want %d", name, len(got), c.torn)
 		}
 		if n, _ := b.inFlightAtStop(b.life("api-1"), cycle{stop: b.at(100)}); n == nil || *n != c.torn {
@@ -197,10 +209,7 @@ func TestStopSignalIgnoredByAll(t *testing.T) {
 	s := newScene(t)
 	drainedScene(s)
 	s.prepare()
-	s.noSteps("restart.began")
-	s.obs.Service.LogRules = []LogRule{{Name: "spring-boot/graceful-shutdown", Event: EventShutdownBegan}}
-	s.linesOf("spring-boot/graceful-shutdown", 0)
-	s.linesOf("spring-boot/started", 1)
+	s.springBoot()
 	r := Judge(s.obs)
 	n := 0
 	for _, f := range r.Findings {
@@ -249,6 +258,14 @@ func (s *scene) work(target string, began, ended float64, key string) {
 	if ended > 0 {
 		s.signal(target, ended, EventWorkEnded, "", key)
 	}
+}
+
+// springBoot lets both logs be read by a set that fits them, and takes the steps out
+// that its rule for shutdowns would give.
+func (s *scene) springBoot() {
+	s.noSteps(StepRestartBegan)
+	s.obs.Service.LogRules = []LogRule{{Name: "spring-boot/graceful-shutdown", Event: EventShutdownBegan}}
+	s.linesOf("spring-boot/started", 1)
 }
 
 // linesOf lets both logs have ten lines a second, of which a rule matched some in the

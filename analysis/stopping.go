@@ -78,7 +78,7 @@ func (b *bench) findStoppings() {
 			add(s.Target, s.At, EventProcessStarting, nil)
 		case s.Kind == StepRestartBegan && !s.Inferred:
 			add(s.Target, s.At, EventStopRequested, nil)
-		case s.Kind == StepRestartBegan && len(b.signals[EventShutdownBegan]) == 0:
+		case s.Kind == StepRestartBegan && !b.tells(s.Target, EventShutdownBegan):
 			add(s.Target, s.At, EventShutdownBegan, nil)
 		}
 	}

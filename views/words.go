@@ -90,7 +90,7 @@ var whyWords = map[string]string{
 	"no_deploy":                 "needs a deploy",
 	"single_target_only":        "has one target only",
 	"needs_application_signals": "needs log lines that tell of it, and a log rule that reads them",
-	"rule_never_matched":        "the log rule that would tell of it matched no line at all",
+	"rule_never_matched":        "the log rule that would tell of it matched no line where it was to be told",
 	"no_lines":                  "needs lines in the log at that time",
 	"no_shutdown_told":          "no shutdown was told in the window",
 	"period_not_known":          "needs to know how often the jobs run",
