@@ -42,36 +42,25 @@ type skipped struct {
 	late                bool // the earlier one succeeded afterwards
 }
 
-// witnesses are who tells a journey, the first that is configured first; without
-// configuration, whoever does.
+// witnesses are who tells a journey, the first that is configured first.
 func (b *bench) witnesses(j Journey) []witness {
-	sources := j.Sources
-	if len(sources) == 0 {
-		seen := map[string]bool{}
-		for i := range b.obs.Journeys {
-			if b.obs.Journeys[i].Journey == j.Name {
-				seen[b.obs.Journeys[i].Source] = true
-			}
-		}
-		sources = sortedKeys(seen)
-	}
 	var list []witness
 	logs := -1
-	for _, source := range sources {
-		isLog := slices.ContainsFunc(b.obs.Service.AppLogs, func(l AppLog) bool { return l.Name == source })
-		switch {
-		case isLog && logs >= 0:
-			list[logs].name = AppLogWitness
-			list[logs].sources = append(list[logs].sources, source)
-		default:
-			if isLog {
-				logs = len(list)
-			}
+	for _, source := range j.Sources {
+		if !slices.ContainsFunc(b.obs.Service.AppLogs, func(l AppLog) bool { return l.Name == source }) {
 			list = append(list, witness{name: source, sources: []string{source}})
+			continue
 		}
+		if logs < 0 {
+			logs = len(list)
+			list = append(list, witness{name: source})
+		} else {
+			list[logs].name = AppLogWitness
+		}
+		list[logs].sources = append(list[logs].sources, source)
 	}
 	if logs >= 0 {
-		list[logs].silent = b.silentLives(j)
+		list[logs].silent = b.silentLives(list[logs].sources)
 	}
 	return list
 }

@@ -17,15 +17,14 @@ func (b *bench) tells(target string, events ...Event) bool {
 }
 
 // lifeOf is the life of the process that a target had at a moment, as far as stops
-// tell it: from the end of the one before, or the beginning of the evidence, until its
-// own. One process is one version, and words its lines alike.
+// tell it: from the end of the one before until its own. One process is one version,
+// and words its lines alike.
 func (b *bench) lifeOf(target string, at time.Time) span {
-	life := span{b.from.Add(-EdgeReach), endOfTime}
+	life := span{to: endOfTime}
 	for i := range b.stoppings {
 		s := &b.stoppings[i]
-		over := s.over()
-		switch {
-		case s.target != target || over.IsZero():
+		switch over := s.over(); {
+		case s.target != target:
 		case over.Before(at):
 			life.from = latest(life.from, over)
 		default:
@@ -50,43 +49,35 @@ func (b *bench) tellers(event Event) map[process]bool {
 	return known
 }
 
-// silentLives are the stretches in which processes served requests whose logs told no
-// step of any journey: which steps they served, nobody knows. Only targets count that
-// serve what those served that told steps, or whose logs are to tell those of a journey.
-func (b *bench) silentLives(j Journey) []span {
-	told, groups := map[process]bool{}, map[string]bool{}
+// silentLives are the stretches in which processes served requests while their lines in
+// some logs told no step of any journey: which steps they served, nobody knows. A line
+// that names no target may be of any of them.
+func (b *bench) silentLives(logs []string) []span {
+	told := map[process]bool{}
 	for _, s := range b.obs.Journeys {
-		target := s.Target
-		for _, log := range b.obs.Service.AppLogs {
-			if log.Name == s.Source && log.Target != "" {
-				target = log.Target
-			}
+		if !slices.Contains(logs, s.Source) {
+			continue
 		}
-		told[process{target, b.lifeOf(target, s.At)}] = true
-		if l := b.byName[target]; l != nil {
-			groups[l.group] = true
+		if s.Target == "" {
+			return nil
 		}
+		told[process{s.Target, b.lifeOf(s.Target, s.At)}] = true
 	}
 	var silent []span
 	for _, l := range b.lives {
-		logs := b.logsOf(l.name)
-		if len(j.Sources) == 0 && !groups[l.group] || len(j.Sources) > 0 && !slices.ContainsFunc(j.Sources, func(s string) bool { return slices.Contains(logs, s) }) {
+		if !slices.ContainsFunc(b.logsOf(l.name), func(log string) bool { return slices.Contains(logs, log) }) {
 			continue
 		}
-		served := map[span]span{}
-		for _, at := range l.points {
-			life := b.lifeOf(l.name, at)
-			if told[process{l.name, life}] {
-				continue
+		var life span
+		for _, at := range l.points { // they ascend
+			switch now := b.lifeOf(l.name, at); {
+			case told[process{l.name, now}]:
+			case now == life:
+				silent[len(silent)-1].to = at
+			default:
+				life = now
+				silent = append(silent, span{at, at})
 			}
-			if s, ok := served[life]; ok {
-				served[life] = span{s.from, at}
-			} else {
-				served[life] = span{at, at}
-			}
-		}
-		for _, s := range served {
-			silent = append(silent, s)
 		}
 	}
 	return silent

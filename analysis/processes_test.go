@@ -1,6 +1,9 @@
 package analysis
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // api-1 was restarted at 100 s, and its new version may word some lines so that no
 // rule fits them any more. What those lines would have told is not known of the new
@@ -89,4 +92,46 @@ func (s *scene) halfJourney() {
 	s.journeys("api-1.log", "api-2.log")
 	s.travel("api-1.log", "before", -30, "create", "detail", "ack")
 	s.travel("api-2.log", "o", 240, "create", "ack")
+}
+
+// In which stretches the lines of processes tell no step of any journey.
+func TestSilentLives(t *testing.T) {
+	step := func(b *table, source, target string, at float64) {
+		b.obs.Journeys = append(b.obs.Journeys, JourneyStep{Source: source, Target: target, Journey: "order", Step: "ack", At: b.at(at), Outcome: OutcomeOK})
+	}
+	// Both targets served from 10 to 290, less api-1 from 90 to 121, whose next process began at 120.
+	served := func(b *table) {
+		b.logs()
+		b.life("api-1", 10, 90, 121, 290)
+		b.life("api-2", 10, 290)
+		b.stoppings = []stopping{{target: "api-1", began: b.at(100), next: b.at(120)}}
+	}
+	for _, c := range []struct {
+		name string
+		lay  func(*table)
+		want string
+	}{
+		{"no process told one", func(b *table) { served(b) }, "10–90 121–290 10–290"},
+		{"one process of one target told one", func(b *table) { served(b); step(b, "api-1.log", "api-1", 50) }, "121–290 10–290"},
+		{"all told one", func(b *table) {
+			served(b)
+			step(b, "api-1.log", "api-1", 50)
+			step(b, "api-1.log", "api-1", 250)
+			step(b, "api-2.log", "api-2", 50)
+		}, ""},
+		{"another source told it", func(b *table) { served(b); step(b, "client", "api-2", 50) }, "10–90 121–290 10–290"},
+		{"a line that names no target", func(b *table) { served(b); step(b, "api-2.log", "", 50) }, ""},
+		{"a target whose log is none of those", func(b *table) { served(b); b.obs.Service.AppLogs[1].Name = "other.log" }, "10–90 121–290"},
+		{"a target that served nothing", func(b *table) { served(b); b.life("api-2").points = nil }, "10–90 121–290"},
+	} {
+		b := newTable()
+		c.lay(b)
+		var got []string
+		for _, s := range b.silentLives([]string{"api-1.log", "api-2.log"}) {
+			got = append(got, b.seconds(s.from)+"–"+b.seconds(s.to))
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
 }

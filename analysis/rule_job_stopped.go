@@ -82,10 +82,10 @@ func jobStopped(b *bench) ([]Finding, string) {
 
 // jobLogs are the logs that told of a job.
 func (b *bench) jobLogs() []string {
-	told := map[string]bool{}
+	told := map[string]struct{}{}
 	for _, event := range []Event{EventJobBegan, EventJobEnded, EventJobSkipped} {
 		for _, s := range b.signals[event] {
-			told[s.Source] = true
+			told[s.Source] = struct{}{}
 		}
 	}
 	return sortedKeys(told)

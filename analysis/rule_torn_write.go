@@ -87,7 +87,7 @@ func (b *bench) unended(target string, life span) (open []*Signal, untold string
 		if s.Target != target || s.Key == "" {
 			continue
 		}
-		if end, ok := ends[s.Key]; ok && !end.Before(s.At.Add(-b.stopSlack())) {
+		if !ends[s.Key].Before(s.At.Add(-b.stopSlack())) {
 			ended = true
 			continue
 		}

@@ -103,6 +103,99 @@ func TestStopSignalIgnoredBounds(t *testing.T) {
 	})
 }
 
+func TestTornWriteBounds(t *testing.T) {
+	// api-1 was gone at 110. It had begun o-2 at 99 and ended o-1, so that ends are told.
+	work := func(b *table, target string, at float64, event Event, key string) {
+		b.tell(target, at, event, "").Key = key
+	}
+	gone := func(b *table) *stopping {
+		b.logs()
+		b.stoppings = []stopping{{target: "api-1", asked: b.at(100), exited: b.at(110)}}
+		work(b, "api-1", 90, EventWorkBegan, "o-1")
+		work(b, "api-1", 91, EventWorkEnded, "o-1")
+		work(b, "api-1", 99, EventWorkBegan, "o-2")
+		return &b.stoppings[0]
+	}
+	request := func(b *table, target string, at float64, seq int, begun bool) {
+		h := HandledRequest{Source: target + ".log", Target: target, Run: "r", Seq: seq, At: b.at(at), Begun: begun}
+		b.obs.Handled = append(b.obs.Handled, h)
+		b.handled[probeID{"r", seq}] = append(b.handled[probeID{"r", seq}], h)
+	}
+	const torn = "api-1 99–110 keys=[o-2] killed=false over_at=110 received=0 works=1 (1)"
+	const both = "api-1 98–110 keys=[o-2] killed=false over_at=110 received=1 works=1 (1) (1)"
+	tryRule(t, tornWrite, []tableCase{
+		{"no target stopped", func(*table) {}, whyNoStop},
+		{"work that nobody ended", func(b *table) { gone(b) }, torn},
+		{"nobody saw it go", func(b *table) { gone(b).exited = time.Time{} }, whyNoStop},
+		{"killed", func(b *table) { s := gone(b); s.killed, s.exited = s.exited, time.Time{} },
+			"api-1 99–110 keys=[o-2] killed=true over_at=110 received=0 works=1 (1)"},
+		{"ended as it went", func(b *table) { gone(b); work(b, "api-1", 110, EventWorkEnded, "o-2") }, "clear"},
+		{"ended by another target", func(b *table) { gone(b); work(b, "api-2", 200, EventWorkEnded, "o-2") }, "clear"},
+		{"ended 2 s before it began, by two clocks", func(b *table) { gone(b); work(b, "api-2", 97, EventWorkEnded, "o-2") }, "clear"},
+		{"ended longer before: another piece of the same name", func(b *table) { gone(b); work(b, "api-2", 96.9, EventWorkEnded, "o-2") }, torn},
+		{"ended before, and again", func(b *table) {
+			gone(b)
+			work(b, "api-2", 96, EventWorkEnded, "o-2")
+			work(b, "api-2", 109, EventWorkEnded, "o-2")
+		}, "clear"},
+		{"told twice that it began", func(b *table) { gone(b); work(b, "api-1", 100, EventWorkBegan, "o-2") },
+			"api-1 99–110 keys=[o-2] killed=false over_at=110 received=0 works=1 (1)"},
+		{"a line without an identifier", func(b *table) { gone(b); work(b, "api-1", 105, EventWorkBegan, "") }, torn},
+		{"another target's work", func(b *table) { gone(b); work(b, "api-2", 105, EventWorkBegan, "o-3") }, torn},
+		{"work of the process after it", func(b *table) { gone(b); work(b, "api-1", 110, EventWorkBegan, "o-3") }, torn},
+		{"work of the process before it", func(b *table) {
+			gone(b)
+			b.stoppings = append(b.stoppings, stopping{target: "api-1", killed: b.at(80)})
+			work(b, "api-1", 79.9, EventWorkBegan, "o-0")
+			work(b, "api-1", 70, EventWorkBegan, "o-00")
+			work(b, "api-1", 71, EventWorkEnded, "o-00")
+		}, "api-1 99–110 keys=[o-2] killed=false over_at=110 received=0 works=1 (1); api-1 79.9–80 keys=[o-0] killed=true over_at=80 received=0 works=1 (1)"},
+		{"of no other work it told the end", func(b *table) { gone(b); b.obs.Signals[1].Key = "o-9" }, whyNeverMatched},
+		{"of no work an end is told", func(b *table) { gone(b); b.obs.Signals = b.obs.Signals[:1]; b.readSignals() }, whySignals},
+		{"blind between its beginning and the process's end", func(b *table) { gone(b); b.blind("api-1.log", 109, 120) }, whyAppLogBlind},
+		{"blind before it began", func(b *table) { gone(b); b.blind("api-1.log", 80, 99) }, torn},
+		{"blind after the process was gone", func(b *table) { gone(b); b.blind("api-1.log", 110, 120) }, torn},
+		{"begun before the window, whose end may stand where nobody read", func(b *table) { gone(b); work(b, "api-1", -30, EventWorkBegan, "o-0") }, whyAppLogBlind},
+		{"one torn, of another nobody knows", func(b *table) {
+			gone(b)
+			b.stoppings = append(b.stoppings, stopping{target: "api-2", exited: b.at(150)})
+		}, torn},
+		{"one clear, of another nobody knows", func(b *table) {
+			gone(b)
+			work(b, "api-1", 100, EventWorkEnded, "o-2")
+			b.stoppings = append(b.stoppings, stopping{target: "api-2", exited: b.at(150)})
+		}, whyNeverMatched},
+		{"a request that nobody answered", func(b *table) {
+			gone(b)
+			request(b, "api-1", 95, 1, true)
+			request(b, "api-1", 96, 1, false)
+			request(b, "api-1", 98, 2, true)
+		}, both},
+		{"a request that another target received", func(b *table) {
+			gone(b)
+			request(b, "api-1", 95, 1, true)
+			request(b, "api-1", 96, 1, false)
+			request(b, "api-2", 98, 2, true)
+		}, torn},
+		{"requests only, each answered", func(b *table) {
+			b.logs()
+			b.stoppings = []stopping{{target: "api-1", exited: b.at(110)}}
+			request(b, "api-1", 95, 1, true)
+			request(b, "api-2", 120, 1, false)
+		}, "clear"},
+		{"requests only, of which none is known to be answered", func(b *table) {
+			b.logs()
+			b.stoppings = []stopping{{target: "api-1", exited: b.at(110)}}
+			request(b, "api-1", 95, 1, true)
+		}, whyNeverMatched},
+		{"answers only: nothing tells what was received", func(b *table) {
+			b.logs()
+			b.stoppings = []stopping{{target: "api-1", exited: b.at(110)}}
+			request(b, "api-1", 95, 1, false)
+		}, whySignals},
+	})
+}
+
 // A silence is evidence where the rule that would break it is known to fit what this
 // very target writes.
 func TestShutdownUntoldBy(t *testing.T) {
@@ -151,6 +244,7 @@ func TestShutdownUntoldBy(t *testing.T) {
 			rule(b, "a/stop", EventShutdownBegan)
 			b.tell("api-2", 20, EventProcessStarting, "").Rule = "a/start"
 		}, whySignals},
+		{"a rule of its own fits a line that names it", func(b *table) { rule(b, "a/stop", EventShutdownBegan); b.tell("api-1", 20, EventProcessStarting, "") }, whySignals},
 		{"a set without a rule for shutdowns fits", func(b *table) { rule(b, "a/job", EventJobBegan); tried(b, "a/start", "api-1.log", 1, 1) }, whySignals},
 		{"own rules are no set", func(b *table) {
 			rule(b, "stop", EventShutdownBegan)

@@ -2,18 +2,24 @@ package analysis
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 )
 
-// travel adds the steps of one journey as "name[:outcome]", half a second apart.
+// travel adds the steps of one journey as "name[:outcome]", half a second apart; lines
+// of an application log name its target.
 func (s *scene) travel(source, key string, at float64, steps ...string) {
+	target, _ := strings.CutSuffix(source, ".log")
+	if target == source {
+		target = ""
+	}
 	for i, step := range steps {
 		outcome := OutcomeOK
 		if name, ending, ok := cutStep(step); ok {
 			step, outcome = name, Outcome(ending)
 		}
-		s.obs.Journeys = append(s.obs.Journeys, JourneyStep{Source: source, Journey: "order", Key: key, Step: step, At: s.at(at + .5*float64(i)), Outcome: outcome})
+		s.obs.Journeys = append(s.obs.Journeys, JourneyStep{Source: source, Journey: "order", Key: key, Step: step, At: s.at(at + .5*float64(i)), Outcome: outcome, Target: target})
 	}
 }
 

@@ -187,6 +187,7 @@ func TestAmbiguousAnswerIsNoTornWrite(t *testing.T) {
 		"not answered":            {func(*table) {}, 1},
 		"its join is ambiguous":   {func(b *table) { b.ambiguous[probeID{"r", 1}] = true }, 0},
 		"the line is not of then": {func(b *table) { b.doubtfulLines[0] = true }, 0},
+		"it answered no other":    {func(b *table) { delete(b.handled, probeID{"r", 2}) }, 0},
 	} {
 		b := newTable()
 		b.obs.Handled = []HandledRequest{{Source: "api-1.log", Target: "api-1", Run: "r", Seq: 1, At: b.at(99), Begun: true}, {Source: "api-1.log", Target: "api-1", Run: "r", Seq: 2, At: b.at(91), Begun: true}}
