@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"math"
 	"net/url"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -217,82 +214,6 @@ func (r *Reader) failed(ctx context.Context, from, to, after time.Time, err erro
 	return err
 }
 
-// candidate is an object to read.
-type candidate struct {
-	stored
-	name objectName
-}
-
-// packed reports whether the object's name says that it is a gzip file.
-func (c *candidate) packed() bool { return strings.HasSuffix(c.key, ".gz") }
-
-// Requests that started before the span's end may be logged later, when they end:
-// with ALB's idle timeout of up to 4000 s, and longer for WebSockets.
-const (
-	spanBefore = objectSpan
-	spanAfter  = time.Hour
-)
-
-// find lists what is to be read for [from, to], oldest first.
-func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, error) {
-	from, to = from.Add(-spanBefore), to.Add(spanAfter)
-	var all []candidate
-	plain := false
-	err := r.place.list(ctx, from, to, func(o stored) {
-		name := parseObjectName(o.key)
-		if !name.holds(logOf(r.cfg.Kind)) || name.known && (name.end.Before(from) || name.end.Add(-objectSpan).After(to) || !r.mayMatch(name)) {
-			return
-		}
-		plain = plain || !name.known
-		all = append(all, candidate{o, name})
-	})
-	if err != nil || len(all) == 0 {
-		return nil, err
-	}
-	readFrom, readTo := from.Add(-objectSpan), to.Add(objectSpan)
-	if plain { // their time is not in their name
-		readFrom, readTo = time.Unix(0, 0).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-	}
-	read, err := r.sink.ReadObjects(ctx, r.cfg.Service, r.cfg.Source, readFrom, readTo)
-	if err != nil {
-		return nil, fmt.Errorf("ask which objects were read: %w", err)
-	}
-	now := r.cfg.Now()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	all = slices.DeleteFunc(all, func(c candidate) bool {
-		again, tried := r.retries[c.key]
-		version, stored := read[c.key]
-		switch {
-		case stored && (version == c.version() || version == ""):
-			delete(r.retries, c.key)
-			return true
-		case r.read[c.key] == c.version():
-			return true
-		case c.size == 0 && now.Sub(c.modified) < r.cfg.Settle && c.etag == "" && !c.packed():
-			return true // a file that is being written, perhaps
-		case tried && again.object == c.stored && now.Before(again.after):
-			return true
-		}
-		return false
-	})
-	slices.SortFunc(all, func(a, b candidate) int {
-		if c := a.name.end.Compare(b.name.end); c != 0 {
-			return c
-		}
-		return strings.Compare(a.key, b.key)
-	})
-	return all, nil
-}
-
-// mayMatch reports whether an object's name allows rows that the configuration
-// matches.
-func (r *Reader) mayMatch(name objectName) bool {
-	want := r.cfg.Match.LoadBalancer
-	parts := strings.Split(name.balancer, "/")
-	return want == "" || want == name.balancer || len(parts) == 3 && parts[1] == want
-}
-
 // pass sums up what one pass read.
 type pass struct {
 	reader   *Reader
@@ -372,131 +293,4 @@ func (r *Reader) settle(c candidate, whole bool) {
 	again.after = r.cfg.Now().Add(min(time.Minute<<min(again.attempts, 6), time.Hour))
 	again.attempts++
 	r.retries[c.key] = again
-}
-
-// roll reads one object into a batch. Where it could not be read the batch says so
-// and holds nothing else.
-func (r *Reader) roll(ctx context.Context, c candidate) (analysis.ObjectBatch, error) {
-	object := analysis.Object{Source: r.cfg.Source, Node: c.name.node, Key: c.key}
-	if c.name.known {
-		object.From, object.To = c.name.end.Add(-objectSpan), c.name.end
-	}
-	if _, ok := r.place.(*bucket); ok { // a file's time may be that of a copy
-		object.Arrived = c.modified.UTC()
-	}
-	batch, err := r.readObject(ctx, c, object)
-	if err != nil {
-		object.Error = err.Error()
-		return analysis.ObjectBatch{Object: object, Version: c.version()}, err
-	}
-	batch.Version = c.version()
-	if !c.name.known {
-		batch.From, batch.To = spanOf(&batch)
-		switch {
-		case batch.Partial:
-			batch.To = time.Time{} // nobody knows how far it would have reached
-		case batch.To.IsZero(): // without lines
-			batch.To = c.modified.UTC()
-		}
-	}
-	return batch, nil
-}
-
-// readObject rolls an object up. Where its content is corrupt, only the lines that
-// lie wholly in members of the gzip file whose checksums are right are kept: there is
-// no telling from where on what was unpacked is wrong. Of one that is only cut short
-// the lines before the cut are kept.
-func (r *Reader) readObject(ctx context.Context, c candidate, object analysis.Object) (analysis.ObjectBatch, error) {
-	batch, end, err := r.readUpTo(ctx, c, object, ending{sound: math.MaxInt64})
-	if err == nil && end.corrupt() {
-		batch, _, err = r.readUpTo(ctx, c, object, end)
-	}
-	return batch, err
-}
-
-// readUpTo rolls up the lines within what is known to be sound.
-func (r *Reader) readUpTo(ctx context.Context, c candidate, object analysis.Object, known ending) (analysis.ObjectBatch, ending, error) {
-	body, err := r.place.open(ctx, c.stored)
-	if err != nil {
-		return analysis.ObjectBatch{}, ending{}, err
-	}
-	defer body.Close()
-	source := &watched{r: body}
-	lines, err := newFormat(&r.cfg)
-	if err != nil {
-		return analysis.ObjectBatch{}, ending{}, err
-	}
-	roll := newRollup(lines, r.rules, &r.cfg, object)
-	visit := roll.add
-	if known.corrupt() {
-		visit = func(l *line) {
-			if !l.cut && l.offset+max(int64(len(l.text)), l.long) < known.sound {
-				roll.add(l)
-			}
-		}
-	}
-	end, err := eachLine(ctx, source, visit)
-	if err == nil {
-		err = source.err
-	}
-	if err != nil {
-		return analysis.ObjectBatch{}, ending{}, err
-	}
-	if end.err == nil && known.corrupt() {
-		end.err = known.err // it is another object by now, and the next pass reads that
-	}
-	if source.empty && c.packed() {
-		end.err = io.ErrUnexpectedEOF // even nothing takes some bytes when it is packed
-	}
-	return roll.finish(end), end, nil
-}
-
-// watched tells an error of the source from one in what it delivered: both may be
-// io.ErrUnexpectedEOF.
-type watched struct {
-	r     io.Reader
-	err   error
-	empty bool // it ended, and nothing came
-	some  bool
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.r.Read(p)
-	w.some = w.some || n > 0
-	w.empty = err != nil && !w.some
-	if err != nil && !errors.Is(err, io.EOF) {
-		w.err = err
-	}
-	return n, err
-}
-
-// spanOf is the time that an object's lines are about; zero where it has none.
-func spanOf(b *analysis.ObjectBatch) (from, to time.Time) {
-	add := func(first, last time.Time) {
-		if to.IsZero() {
-			from, to = first, last
-		}
-		from, to = earlier(first, from), later(last, to)
-	}
-	for i := range b.Cells {
-		add(b.Cells[i].First, b.Cells[i].Last)
-	}
-	for i := range b.Checks {
-		add(b.Checks[i].At, b.Checks[i].Done())
-	}
-	return from, to
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

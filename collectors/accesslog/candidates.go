@@ -1,0 +1,85 @@
+package accesslog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// candidate is an object to read.
+type candidate struct {
+	stored
+	name objectName
+}
+
+// packed reports whether the object's name says that it is a gzip file.
+func (c *candidate) packed() bool { return strings.HasSuffix(c.key, ".gz") }
+
+// Requests that started before the span's end may be logged later, when they end:
+// with ALB's idle timeout of up to 4000 s, and longer for WebSockets.
+const (
+	spanBefore = objectSpan
+	spanAfter  = time.Hour
+)
+
+// find lists what is to be read for [from, to], oldest first.
+func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, error) {
+	from, to = from.Add(-spanBefore), to.Add(spanAfter)
+	var all []candidate
+	plain := false
+	err := r.place.list(ctx, from, to, func(o stored) {
+		name := parseObjectName(o.key)
+		if !name.holds(logOf(r.cfg.Kind)) || name.known && (name.end.Before(from) || name.end.Add(-objectSpan).After(to) || !r.mayMatch(name)) {
+			return
+		}
+		plain = plain || !name.known
+		all = append(all, candidate{o, name})
+	})
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	readFrom, readTo := from.Add(-objectSpan), to.Add(objectSpan)
+	if plain { // their time is not in their name
+		readFrom, readTo = time.Unix(0, 0).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	read, err := r.sink.ReadObjects(ctx, r.cfg.Service, r.cfg.Source, readFrom, readTo)
+	if err != nil {
+		return nil, fmt.Errorf("ask which objects were read: %w", err)
+	}
+	now := r.cfg.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all = slices.DeleteFunc(all, func(c candidate) bool {
+		again, tried := r.retries[c.key]
+		version, stored := read[c.key]
+		switch {
+		case stored && (version == c.version() || version == ""):
+			delete(r.retries, c.key)
+			return true
+		case r.read[c.key] == c.version():
+			return true
+		case c.size == 0 && now.Sub(c.modified) < r.cfg.Settle && c.etag == "" && !c.packed():
+			return true // a file that is being written, perhaps
+		case tried && again.object == c.stored && now.Before(again.after):
+			return true
+		}
+		return false
+	})
+	slices.SortFunc(all, func(a, b candidate) int {
+		if c := a.name.end.Compare(b.name.end); c != 0 {
+			return c
+		}
+		return strings.Compare(a.key, b.key)
+	})
+	return all, nil
+}
+
+// mayMatch reports whether an object's name allows rows that the configuration
+// matches.
+func (r *Reader) mayMatch(name objectName) bool {
+	want := r.cfg.Match.LoadBalancer
+	parts := strings.Split(name.balancer, "/")
+	return want == "" || want == name.balancer || len(parts) == 3 && parts[1] == want
+}
