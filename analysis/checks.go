@@ -32,8 +32,8 @@ type nodeChecks struct {
 	known []span
 }
 
-// checkedSpan is a stretch in which a node had the target out. to is zero where it
-// did not return.
+// checkedSpan is a stretch in which a node had the target out. to is zero where
+// nothing tells that it returned.
 type checkedSpan struct {
 	from, to time.Time
 }
@@ -43,15 +43,18 @@ type checkedSpan struct {
 type checkedChange struct {
 	in bool
 	at time.Time
+	// until is where nobody knows any longer whether an ejected target is still out:
+	// no node's checks go on, or there is a hole in them.
+	until time.Time
 }
 
 // checkedGroups are the targets that were checked in the window, each with its group
 // where the configuration has that group; of several, the first by name.
 func (b *bench) checkedGroups() map[string]string {
-	configured := map[string]bool{}
+	configured := map[string]struct{}{}
 	for _, balancer := range b.obs.Service.LoadBalancers {
 		for _, g := range balancer.TargetGroups {
-			configured[g.Name] = true
+			configured[g.Name] = struct{}{}
 		}
 	}
 	groups := map[string]string{}
@@ -60,13 +63,11 @@ func (b *bench) checkedGroups() map[string]string {
 		if !b.inWindow(c.At) {
 			continue
 		}
-		group, seen := groups[c.Target]
-		if !seen {
-			groups[c.Target] = ""
+		group := groups[c.Target]
+		if _, ok := configured[c.TargetGroup]; ok {
+			group = min(cmp.Or(group, c.TargetGroup), c.TargetGroup)
 		}
-		if configured[c.TargetGroup] && (group == "" || c.TargetGroup < group) {
-			groups[c.Target] = c.TargetGroup
-		}
+		groups[c.Target] = group
 	}
 	return groups
 }
@@ -133,7 +134,7 @@ func followNode(node string, checks []HealthCheckResult, h HealthCheck, all []ti
 	state, passes, failures := after(checks[0].At.Add(-pause), checks[0].At), 0, 0
 	var knownFrom time.Time
 	end := func(until time.Time) {
-		if !knownFrom.IsZero() && knownFrom.Before(until) {
+		if !knownFrom.IsZero() {
 			n.known = append(n.known, span{knownFrom, until})
 		}
 		knownFrom = time.Time{}
@@ -142,9 +143,6 @@ func followNode(node string, checks []HealthCheckResult, h HealthCheck, all []ti
 		c := &checks[i]
 		if i > 0 && c.At.Sub(checks[i-1].At) > pause {
 			end(checks[i-1].Done().Add(h.Interval))
-			if state == out { // how long it stayed so is not known
-				n.spans[len(n.spans)-1].to = checks[i-1].Done()
-			}
 			state, passes, failures = after(checks[i-1].At, c.At), 0, 0
 		}
 		if c.Pass {
@@ -154,9 +152,9 @@ func followNode(node string, checks []HealthCheckResult, h HealthCheck, all []ti
 		}
 		before := state
 		switch {
-		case c.Pass && state == fresh, c.Pass && passes >= max(h.Healthy, 1):
+		case c.Pass && state == fresh, passes >= max(h.Healthy, 1):
 			state = in
-		case !c.Pass && failures >= h.Unhealthy && state != fresh:
+		case failures >= h.Unhealthy && state != fresh:
 			state = out
 		}
 		if before != state && before != in && before != out {
@@ -199,14 +197,14 @@ func (c *checked) join() {
 	slices.SortFunc(events, func(x, y event) int {
 		return cmp.Or(x.at.Compare(y.at), cmp.Compare(x.what, y.what), cmp.Compare(x.node, y.node))
 	})
-	known, out := map[int]bool{}, map[int]bool{}
+	known, out := map[int]struct{}{}, map[int]struct{}{}
 	allOut := false
 	for _, e := range events {
 		switch e.what {
 		case begins:
-			known[e.node] = true
+			known[e.node] = struct{}{}
 		case ejects:
-			out[e.node] = true
+			out[e.node] = struct{}{}
 		case returns:
 			delete(out, e.node)
 		case ends:
@@ -216,10 +214,13 @@ func (c *checked) join() {
 		switch {
 		case !allOut && e.what == ejects && len(out) == len(known):
 			allOut = true
-			c.changes = append(c.changes, checkedChange{false, e.at})
+			c.changes = append(c.changes, checkedChange{at: e.at})
 		case allOut && e.what == returns && len(out) == 0:
 			allOut = false
-			c.changes = append(c.changes, checkedChange{true, e.at})
+			c.changes = append(c.changes, checkedChange{in: true, at: e.at})
+		case allOut && len(out) == 0:
+			allOut = false
+			c.changes[len(c.changes)-1].until = e.at
 		}
 	}
 }
@@ -240,18 +241,21 @@ func (c *checked) knew(from, to time.Time) bool {
 	return some
 }
 
-// out is the span in which every node had the target out that meets [from, to); to
-// is zero where they did not take it in again. ok is false where there is none.
+// out is the span in which every node had the target out that meets [from, to), as
+// far as it is known; its own to is zero where nothing tells that they took it in
+// again. ok is false where there is none.
 func (c *checked) out(from, to time.Time) (out checkedSpan, ok bool) {
 	for i, change := range c.changes {
 		if change.in || !change.at.Before(to) {
 			continue
 		}
 		out = checkedSpan{from: change.at}
-		if i+1 < len(c.changes) {
+		end := change.until
+		if end.IsZero() && i+1 < len(c.changes) {
 			out.to = c.changes[i+1].at
+			end = out.to
 		}
-		if out.to.IsZero() || out.to.After(from) {
+		if end.IsZero() || end.After(from) {
 			return out, true
 		}
 	}
@@ -267,7 +271,7 @@ func (b *bench) gone(c cycle) (from, to time.Time) {
 // ejectedByChecks says by the health-check log whether a target was out before or
 // while it was down: yes, no, or unknown where the log does not tell.
 func (b *bench) ejectedByChecks(l *life, c cycle) string {
-	if l.checked == nil || c.stop.IsZero() {
+	if l.checked == nil {
 		return "unknown"
 	}
 	from, to := b.gone(c)
@@ -284,7 +288,7 @@ func (b *bench) ejectedByChecks(l *life, c cycle) string {
 // it stopped. Within a check's timeout around that moment, clocks and answers under
 // way leave it open.
 func (b *bench) outAtStop(l *life, c cycle) string {
-	if l.checked == nil || c.stop.IsZero() {
+	if l.checked == nil {
 		return "unknown"
 	}
 	slack := b.slack(l.group)
@@ -309,7 +313,7 @@ func (b *bench) checksReport(l *life, c cycle) *ChecksReport {
 	}
 	r := &ChecksReport{Source: l.checked.source, Nodes: []NodeChecksReport{}}
 	begin := earliest(c.marked, c.deregistered, c.stop)
-	until := b.cycleEnd(l, c)
+	until := earliest(c.until, b.to)
 	if begin.IsZero() {
 		begin = b.from
 	}
@@ -323,7 +327,7 @@ func (b *bench) checksReport(l *life, c cycle) *ChecksReport {
 		}
 		r.Nodes = append(r.Nodes, row)
 	}
-	if out, ok := l.checked.out(begin, until); ok && !out.from.Before(begin) {
+	if out, _ := l.checked.out(begin, until); !out.from.Before(begin) {
 		r.EjectedAt, r.ReturnedAt = Time{out.from}, Time{out.to}
 		if !c.begin().IsZero() {
 			r.Eject = between(earliest(c.marked, c.deregistered, c.stop), out.from, Exact)
@@ -331,16 +335,6 @@ func (b *bench) checksReport(l *life, c cycle) *ChecksReport {
 		}
 	}
 	return r
-}
-
-// cycleEnd is when the next cycle of a target begins, or the window's end.
-func (b *bench) cycleEnd(l *life, c cycle) time.Time {
-	for i := range l.cycles {
-		if begin := l.cycles[i].begin(); begin.After(c.begin()) && !c.begin().IsZero() {
-			return begin
-		}
-	}
-	return b.to
 }
 
 // checkSteps are the ejections and returns in the window that the health-check log

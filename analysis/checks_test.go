@@ -95,6 +95,43 @@ func TestEjectionAndReturnByTheChecks(t *testing.T) {
 		{"a hole in the log: its state is not known until the thresholds are met", "out 110.1, n1 110.1-?", func(s *scene) {
 			s.checkEvery("n1", "api-1", 0, "PPF.....P.FF")
 		}},
+		{"such a target that fails from then on: it may have been in until then", "out 90.1, n1 90.1-?", func(s *scene) {
+			s.checkEvery("n1", "api-1", 0, "PPF.....FF")
+		}},
+		{"two checks that are missing are no hole", "out 60.1, n1 60.1-?", func(s *scene) { s.checkEvery("n1", "api-1", 0, "PPPF..F") }},
+		{"nor is a time of three intervals and a timeout", "out 62.1, n1 62.1-?", func(s *scene) {
+			s.checkEvery("n1", "api-1", 0, "PPPF")
+			s.checkEvery("n1", "api-1", 62, "F")
+		}},
+		{"a longer one is", "", func(s *scene) {
+			s.checkEvery("n1", "api-1", 0, "PPPF")
+			s.checkEvery("n1", "api-1", 62.5, "F")
+		}},
+		{"a hole while it was out does not tell that it returned", "out 40.1, out 110.1, n1 40.1-?, n1 110.1-?", func(s *scene) {
+			s.checkEvery("n1", "api-1", 0, "PPPFF.....FF")
+		}},
+		{"a new target that never passed was never in", "", func(s *scene) {
+			s.checkEvery("n1", "api-2", 0, "PPPPPPPPPP")
+			s.checkEvery("n1", "api-1", 60, "FFFF")
+		}},
+		{"others that were checked an interval after it, and an interval before it again, do not fill the hole", "out 90.1, n1 90.1-?", func(s *scene) {
+			s.checkEvery("n1", "api-2", 20, "P....P")
+			s.checkEvery("n1", "api-1", 0, "PP......FF")
+		}},
+		{"one of them later does: it was registered again", "", func(s *scene) {
+			s.checkEvery("n1", "api-2", 20.5, "P")
+			s.checkEvery("n1", "api-1", 0, "PP......FF")
+		}},
+		{"it stays out", "out 40.1, n1 40.1-?", func(s *scene) { s.checkEvery("n1", "api-1", 0, "PPPFFF") }},
+		{"out twice", "out 40.1, in 60.1, out 80.1, in 100.1, n1 40.1-60.1, n1 80.1-100.1", func(s *scene) {
+			s.checkEvery("n1", "api-1", 0, "PPPFFPPFFPP")
+		}},
+		{"a group that only the load balancer tells of", "out 40.1, n1 40.1-?", func(s *scene) {
+			balancer := &s.obs.Service.LoadBalancers[0]
+			s.obs.Groups = []GroupSettings{{TargetGroup: "api", Health: balancer.TargetGroups[0].Health}}
+			balancer.TargetGroups = nil
+			s.checkEvery("n1", "api-1", 0, "PPPFF")
+		}},
 		{"a node that joins later counts from when it knows", "out 40.1, in 70.1, n1 40.1-70.1, n2 46.1-?", func(s *scene) {
 			s.checkEvery("n1", "api-1", 0, "PPPFFFPPP")
 			s.checkEvery("n2", "api-1", 36, "FF") // and leaves, without having seen it return
@@ -109,6 +146,8 @@ func TestEjectionAndReturnByTheChecks(t *testing.T) {
 		}},
 		{"another group's checks are not this one's", "", func(s *scene) {
 			s.checkEvery("n1", "api-1", 0, "PPPPPP")
+			groups := &s.obs.Service.LoadBalancers[0].TargetGroups
+			*groups = append(*groups, TargetGroup{Name: "other", Health: (*groups)[0].Health})
 			for _, c := range slices.Clone(s.obs.Checks) {
 				c.TargetGroup, c.Pass = "other", false
 				s.obs.Checks = append(s.obs.Checks, c)

@@ -219,7 +219,7 @@ func TestStateOfEjectedBeforeStop(t *testing.T) {
 			l := b.life("api-1")
 			l.checked = &checked{source: "checks", nodes: []nodeChecks{{first: b.at(0), last: b.at(299), known: []span{{b.at(0), b.at(299)}}}}}
 			for _, s := range out {
-				l.checked.changes = append(l.checked.changes, checkedChange{false, b.at(s)})
+				l.checked.changes = append(l.checked.changes, checkedChange{at: b.at(s)})
 			}
 		}
 	}

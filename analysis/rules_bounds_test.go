@@ -202,7 +202,7 @@ func TestDrainBounds(t *testing.T) {
 		{"its state came in", change(true, 80), fired},
 		{"the health-check log has it out", func(b *table) {
 			served(b)
-			b.life("api-1").checked = &checked{changes: []checkedChange{{false, b.at(80)}}}
+			b.life("api-1").checked = &checked{changes: []checkedChange{{at: b.at(80)}}}
 		}, "clear"},
 		{"the health-check log has it in", func(b *table) { served(b); b.life("api-1").checked = &checked{} }, fired},
 		{"a deliberate answer", health(80, 81, true), "clear"},
