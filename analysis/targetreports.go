@@ -1,0 +1,262 @@
+package analysis
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// targetReports prints each target's table.
+func (b *bench) targetReports() []TargetReport {
+	reports := []TargetReport{}
+	for _, l := range b.lives {
+		if len(l.cycles) == 0 {
+			r := b.targetReport(l, cycle{})
+			reports = append(reports, r)
+			continue
+		}
+		for _, c := range l.cycles {
+			reports = append(reports, b.targetReport(l, c))
+		}
+	}
+	return reports
+}
+
+func (b *bench) targetReport(l *life, c cycle) TargetReport {
+	d := b.obs.Deploy
+	r := TargetReport{
+		Target: l.name, TargetGroup: l.group,
+		VersionBefore: known(d.VersionBefore), VersionAfter: known(d.VersionAfter),
+		DrainMarkedAt: Time{c.marked}, DeregisteredAt: Time{c.deregistered}, LastServedAt: Time{c.lastServed},
+		RestartAt: Time{c.restart}, KilledAt: Time{c.killed}, ReadyAt: Time{c.ready}, FirstServedAt: Time{c.firstServed},
+		EjectedBasis: []string{}, FailureWindows: b.failureWindows(l, c),
+	}
+	if c.arrives { // it did not run before
+		r.VersionBefore = nil
+	} else if c.ready.IsZero() { // it still runs what it ran
+		r.VersionAfter = nil
+	}
+	if mark := earliest(c.marked, c.deregistered); !c.lastServed.IsZero() && !mark.IsZero() {
+		r.Eject = &Bounded{max(seconds(c.lastServed.Sub(mark)), 0), Lower}
+	}
+	restarted := c.restart
+	if restarted.IsZero() {
+		restarted = c.killed // whoever brought it up again told nobody when
+	}
+	r.LastServedToRestart = between(c.lastServed, restarted, Upper)
+	if !c.killed.IsZero() && c.restart.After(c.killed) {
+		r.KillToRestart = between(c.killed, c.restart, Exact)
+	}
+	r.Boot = between(latest(c.restart, c.killed), c.ready, Exact)
+	r.RestartToFirstRequest = between(restarted, c.firstServed, Upper)
+	r.ReadyToFirstRequest = between(c.ready, c.firstServed, Upper)
+	r.ReportedToFirstServed = between(d.ReportedAt, c.firstServed, Upper)
+	r.ReturnToNextDrain = b.returnToNextDrain(l, c)
+	r.StateLagDown, r.StateLagUp = l.stateLags(c)
+	h := b.health(l.group)
+	if h.Known() {
+		r.Predicted = predict(h)
+		if !c.deregistered.IsZero() || c.arrives { // it comes back as a new target, after a single pass: within I + T
+			r.Predicted.Return = Interval{0, seconds(h.Interval + h.Timeout)}
+		}
+		if !c.stop.IsZero() && c.onPurpose {
+			// The first report measured twice the theory, so the margin is as much again.
+			wait := 2 * r.Predicted.Eject.To
+			if longest := b.longestEjection(); longest > 0 {
+				wait = max(wait, 1.5*seconds(longest))
+			}
+			r.RecommendedDrainWait = new(math.Ceil(wait*10) / 10)
+		}
+	}
+	r.InFlightAtStop, r.InFlightOf = b.inFlightAtStop(l, c)
+	r.Checks = b.checksReport(l, c)
+	r.Ejected, r.EjectedBasis = b.ejected(l, c, h, r)
+	return r
+}
+
+// longestEjection is the longest that a target took to leave rotation in the service's
+// own history, exactly or at most. What is known from below says nothing of how long to
+// wait.
+func (b *bench) longestEjection() time.Duration {
+	longest := time.Duration(0)
+	for _, e := range b.obs.Ejections {
+		if e.Bound != Lower {
+			longest = max(longest, e.Took)
+		}
+	}
+	return longest
+}
+
+// predict is what the settings alone imply, with checks started every Interval:
+// ejection between (U−1)·I and U·I+T after the first failing moment, return
+// between (H−1)·I and H·I+T after ready (spec: domain facts §2, Transitions).
+func predict(h HealthCheck) *Predicted {
+	span := func(n int) Interval {
+		n = max(n, 1)
+		return Interval{seconds(time.Duration(n-1) * h.Interval), seconds(time.Duration(n)*h.Interval + h.Timeout)}
+	}
+	return &Predicted{Eject: span(h.Unhealthy), Return: span(h.Healthy)}
+}
+
+// predictedReturn is the longest time that the settings let a ready target wait.
+func predictedReturn(h HealthCheck) time.Duration {
+	return time.Duration(max(h.Healthy, 1))*h.Interval + h.Timeout
+}
+
+// ejected says whether the load balancer took the target out before or while it
+// was down, with the grounds, strongest first.
+func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string, []string) {
+	if c.stop.IsZero() {
+		return "unknown", []string{}
+	}
+	no, yes := []string{}, []string{}
+	byChecks := b.ejectedByChecks(l, c)
+	switch byChecks {
+	case "yes":
+		yes = append(yes, BasisHealthCheckLog)
+	case "no":
+		no = append(no, BasisHealthCheckLog)
+	}
+	// A target that was deregistered comes back as a new one, after a single pass.
+	if h.Known() && h.Healthy > 1 && c.deregistered.IsZero() && !c.ready.IsZero() && !c.firstServed.IsZero() &&
+		c.firstServed.Sub(c.ready) < time.Duration(h.Healthy-1)*h.Interval {
+		no = append(no, "served-right-after-ready")
+	}
+	sent, lastSent := b.sentWhileDown(l, c)
+	end := earliest(c.ready, c.firstServed)
+	if sent.all() > 0 && h.Known() && !end.IsZero() && end.Sub(lastSent) < h.Interval {
+		no = append(no, "failures-shared-to-the-end")
+	}
+	for _, w := range r.FailureWindows {
+		meets := !w.To.Before(c.stop) && (end.IsZero() || w.From.Before(end))
+		if meets && h.Known() && w.Upper != nil && *w.Upper < seconds(time.Duration(h.Unhealthy-1)*h.Interval) {
+			no = append(no, "window-shorter-than-checks")
+			break
+		}
+	}
+	out := slices.ContainsFunc(l.changes, func(ch change) bool {
+		return !ch.in && ch.seen.After(earliest(c.begin(), c.stop)) && ch.seen.Before(c.until)
+	})
+	if l.polled && !out {
+		no = append(no, "state-never-changed")
+	}
+	quiet := c.stop.Sub(c.lastServed)
+	if sent.all() == 0 && !c.lastServed.IsZero() && b.wouldHaveSeen(l, c) && (quiet > 0 && h.Known() && quiet >= h.Interval/2 || out) {
+		yes = append(yes, "nothing-sent-before-stop")
+	}
+	if out {
+		yes = append(yes, "state-changed")
+	}
+	switch {
+	case sent.all() > 0 && b.openFor(l.group, c.stop, lastSent):
+		return "no", append([]string{BasisFailOpen}, no...)
+	case byChecks == "yes":
+		return "yes", yes
+	case byChecks == "no":
+		return "no", no
+	case len(no) > 0 && (len(no) > 1 || no[0] != "state-never-changed" || len(yes) == 0):
+		return "no", no
+	case len(yes) > 0:
+		return "yes", yes
+	}
+	return "unknown", []string{}
+}
+
+// sentWhileDown counts the requests that the access logs say were sent to the
+// target from its stop until it was ready again, of every class.
+func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
+	n = perClass{}
+	until := c.back(b.to)
+	for i := range b.obs.Requests {
+		r := &b.obs.Requests[i]
+		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && r.moment().After(c.stop.Add(b.doubt)) && r.moment().Before(until) {
+			n.add(r.Class, 1)
+			last = latest(last, r.End)
+		}
+		if b.maskedOn(r, l.name) && r.moment().After(c.stop.Add(b.doubt)) && r.moment().Before(until) {
+			n.add(r.Class, 1) // it was sent there, and another target answered it
+			last = latest(last, r.End)
+		}
+	}
+	for _, cell := range b.unkept { // to the second: its failures of a second that meets the time
+		if cell.Target == l.name && b.counting[cell.Source] && cell.Last.After(c.stop.Add(b.doubt)) && cell.First.Before(until) {
+			n.add(cell.Class, cell.n)
+			last = latest(last, cell.Last)
+		}
+	}
+	return n, last
+}
+
+// maskedOn reports whether a request was answered after an attempt at a target had
+// failed; "" asks for a target that the log does not name.
+func (b *bench) maskedOn(r *Request, target string) bool {
+	return len(r.FailedOn) > 0 && b.counting[r.Source] && !r.Outcome.Failure() && slices.Contains(r.FailedOn, target)
+}
+
+// maskedSomewhere reports whether, between two moments, attempts failed of which the
+// log does not say where they were sent.
+func (b *bench) maskedSomewhere(from, to time.Time) bool {
+	for i := range b.obs.Requests {
+		if r := &b.obs.Requests[i]; b.maskedOn(r, "") && !r.End.Before(from) && r.moment().Before(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// wouldHaveSeen reports whether so many requests came from the last one that the
+// target served until it was ready again that none of them going to it cannot be
+// chance (5 %), had it been in rotation.
+func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
+	since := latest(c.lastServed, b.from)
+	until := c.back(b.to)
+	if b.groupSize(l.group) < 2 || b.maskedSomewhere(since, until) {
+		return false
+	}
+	n := 0
+	for i := range b.obs.Cells {
+		cell := &b.obs.Cells[i]
+		if b.counting[cell.Source] && cell.Target != "" && b.byName[cell.Target].group == l.group && within(cell.First, since, until) {
+			n += cell.Count
+		}
+	}
+	return math.Pow(1-b.share(l, c.begin()), float64(n)) < 0.05
+}
+
+// returnToNextDrain is the time from this target's return until another one of its
+// group was next taken down.
+func (b *bench) returnToNextDrain(l *life, c cycle) *Bounded {
+	if c.firstServed.IsZero() {
+		return nil
+	}
+	var next time.Time
+	for _, other := range b.lives {
+		if other == l || other.group != l.group {
+			continue
+		}
+		for _, oc := range other.cycles {
+			if begin := oc.begin(); !c.stop.IsZero() && begin.After(c.stop) {
+				next = earliest(next, begin)
+			}
+		}
+	}
+	return between(c.firstServed, next, Lower)
+}
+
+// stateLags are how far the displayed state trailed traffic: out of rotation after
+// the last request served, into rotation after the first.
+func (l *life) stateLags(c cycle) (down, up *Interval) {
+	for _, ch := range l.changes {
+		lag := func(from time.Time) *Interval {
+			return &Interval{seconds(ch.before.Sub(from)), seconds(ch.seen.Sub(from))}
+		}
+		switch {
+		case !ch.seen.Before(c.until):
+		case !ch.in && down == nil && !c.lastServed.IsZero() && !ch.seen.Before(c.begin()):
+			down = lag(c.lastServed)
+		case ch.in && down != nil && up == nil && !c.firstServed.IsZero():
+			up = lag(c.firstServed)
+		}
+	}
+	return down, up
+}

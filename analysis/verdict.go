@@ -1,0 +1,187 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// claimState is the state of a claim that was judged.
+func (b *bench) claimState(id string) VerdictState {
+	for _, c := range b.report.Claims {
+		if c.ID == id {
+			return c.State
+		}
+	}
+	return Untested
+}
+
+// verdict is the answer: that of no-user-failure-caused, and disproved also where
+// the deploy failed a probe, since a probe is a request like a user's.
+func (b *bench) verdict() Verdict {
+	v := Verdict{Claim: ClaimNoUserFailureCaused, State: b.claimState(ClaimNoUserFailureCaused)}
+	if v.State != Disproved && b.claimState(ClaimNoProbeFailureCaused) == Disproved {
+		v.Claim, v.State = ClaimNoProbeFailureCaused, Disproved
+	}
+	v.Conditions = b.conditions()
+	return v
+}
+
+// conditions are what the verdict depends on and what was not measured.
+func (b *bench) conditions() []Condition {
+	conditions := []Condition{}
+	add := func(code string, values map[string]any) {
+		conditions = append(conditions, Condition{Code: code, Values: values})
+	}
+	if b.report.Window.State != WindowSealed {
+		values := map[string]any{"until": Time{b.to.Add(b.obs.Service.Window.Settle)}}
+		if awaited := b.awaitedLogs(); len(awaited) > 0 {
+			values["awaited"] = awaited
+		}
+		add("provisional", values)
+	}
+	if b.obs.Deploy.Noticed() {
+		add("noticed", map[string]any{"from": Time{b.started}, "to": Time{b.obs.Deploy.SeenUntil}})
+	}
+	users, probes := b.report.Totals[ClassUser], b.report.Totals[ClassProbe]
+	b.userConditions(add, users, probes)
+	for _, class := range []Class{ClassUser, ClassProbe} {
+		causes := b.causedIn(class)
+		if n := causes[CauseUnexplained] + causes[CauseShared]; n > 0 {
+			add("unexplained-failures", map[string]any{"traffic": class, "count": n})
+		}
+		if late := b.endedAfter(Scope{class, Time{b.started}, Time{b.to}}); late.Count > 0 {
+			add("ended-after-window", map[string]any{"traffic": class, "count": late.Count})
+		}
+	}
+	for _, a := range b.report.Attribution {
+		if a.Ambiguous > 0 {
+			add("ambiguous-joins", map[string]any{"probe": a.Probe, "count": a.Ambiguous, "sent": a.Sent})
+		}
+	}
+	b.missConditions(add)
+	for _, c := range b.report.Coverage {
+		for _, blind := range c.Blind {
+			switch blind.Reason {
+			case blindHorizon:
+				add("horizon", map[string]any{"source": c.Source})
+				continue
+			case BlindTargetDown:
+				continue
+			}
+			add("blind-spot", map[string]any{"source": c.Source, "from": blind.From, "to": blind.To, "seconds": seconds(blind.To.Sub(blind.From.Time)), "reason": blind.Reason})
+		}
+	}
+	for _, source := range sortedKeys(b.counting) {
+		if known, found := b.knownFound(source); found < known && b.settled() {
+			add("log-incomplete", map[string]any{"source": source, "known": known, "found": found})
+		}
+		for _, gap := range b.metricGaps(source) {
+			add("log-incomplete", gap.values())
+		}
+		for _, doubt := range b.logDoubts(source, b.started, b.to) {
+			add(doubt.code, doubt.values)
+		}
+		for _, node := range b.unchecked(source) {
+			add("log-unchecked", map[string]any{"source": source, "node": node})
+		}
+	}
+	for _, probe := range b.obs.Service.Probes {
+		if probe.Class == ClassProbe && probe.NewConnections && probes != nil {
+			add("new-connections-only", map[string]any{"probe": probe.Name})
+		}
+	}
+	if probes != nil && !slices.ContainsFunc(b.obs.Service.Probes, func(p Probe) bool { return p.Class == ClassProbe && len(b.vantages(p.Name)) > 0 }) {
+		add("one-vantage-point", nil)
+	}
+	add("single-run", nil)
+	return conditions
+}
+
+// settled reports whether late logs are no longer waited for.
+func (b *bench) settled() bool { return !b.obs.At.Before(b.to.Add(b.obs.Service.Window.Settle)) }
+
+// awaitedLogs are the logs that may still bring objects, each with its nodes; an
+// empty list of nodes means that none is known yet.
+func (b *bench) awaitedLogs() map[string][]string {
+	logs := map[string][]string{}
+	for _, c := range b.report.Coverage {
+		if len(c.Awaited) == 0 {
+			continue
+		}
+		logs[c.Source] = []string{}
+		for _, a := range c.Awaited {
+			if a.Node != "" {
+				logs[c.Source] = append(logs[c.Source], a.Node)
+			}
+		}
+	}
+	return logs
+}
+
+func (b *bench) userConditions(add func(string, map[string]any), users, probes *Total) {
+	if users == nil {
+		values := map[string]any{}
+		if probes != nil {
+			values["probe_requests"], values["probe_failures"] = probes.Requests, probes.Failures
+		}
+		add("users-not-measured", values)
+		return
+	}
+	add("status-codes-only", map[string]any{"traffic": ClassUser})
+	if b.claimState(ClaimNoUserFailure) == Supported {
+		for _, source := range sortedKeys(b.counting) {
+			if len(b.unchecked(source)) == 0 {
+				add("census", map[string]any{"source": source, "requests": b.usersIn(source)})
+			}
+		}
+	}
+	for _, class := range []Class{ClassHealth, ClassTool} {
+		if n := b.causedIn(class)[CauseDeploy]; n > 0 {
+			add("other-traffic-failed", map[string]any{"traffic": class, "count": n})
+		}
+	}
+	if there, risky := b.usersAtRisk(); risky && there < lowTraffic && b.obs.Deploy.ID != "" {
+		add("low-traffic", map[string]any{"requests": there})
+	}
+}
+
+// usersIn counts the user requests of one access log.
+func (b *bench) usersIn(source string) int {
+	n := 0
+	for i := range b.obs.Cells {
+		if c := &b.obs.Cells[i]; c.Source == source && c.Class == ClassUser && b.inWindow(time.Unix(c.Second, 0)) {
+			n += c.Count
+		}
+	}
+	return n
+}
+
+// missConditions name, per probe, the worst chance that a window of 400 ms on one
+// target was missed, and the bound on the failure rate.
+func (b *bench) missConditions(add func(string, map[string]any)) {
+	worst := map[string]map[string]any{}
+	order := []string{}
+	for _, d := range b.report.Detection {
+		for _, m := range d.Miss {
+			if m.WindowMS != 400 {
+				continue
+			}
+			if seen, ok := worst[d.Scope]; ok && seen["probability"].(float64) >= m.Probability {
+				continue
+			} else if !ok {
+				order = append(order, d.Scope)
+			}
+			worst[d.Scope] = map[string]any{"probe": d.Scope, "phase": d.Phase, "target": d.Target, "window_ms": m.WindowMS, "probability": m.Probability}
+		}
+	}
+	for _, scope := range order {
+		add("miss-chance", worst[scope])
+	}
+	if probes := b.report.Totals[ClassProbe]; probes != nil && probes.Failures == 0 && probes.Requests > 0 {
+		add("failure-rate-bound", map[string]any{"traffic": ClassProbe, "requests": probes.Requests, "below": *rateBound(probes.Requests)})
+	}
+}
+
+// lowTraffic is the number of user requests in the risky phases below which the
+// verdict says that few were there.
+const lowTraffic = 30
