@@ -70,7 +70,7 @@ func (b *bench) logRead() bool {
 		return true
 	}
 	due := slices.ContainsFunc(b.obs.Probes, func(p ProbeRequest) bool { return p.Status > 0 && b.inWindow(p.Sent) })
-	return !due && slices.ContainsFunc(b.obs.Runs, func(r Run) bool { return b.counting[r.Source] && r.Code == "" && r.Error == "" })
+	return !due && slices.ContainsFunc(b.obs.Runs, func(r Run) bool { return b.counting[r.Source] && r.Code == "" })
 }
 
 // attributes reports whether anything can tell which target served a class's
