@@ -1,6 +1,9 @@
 package analysis
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // inFlightAtStop counts the requests that a target had begun and not ended when it
 // was stopped, as far as they are known one by one: rows of the access logs that count
@@ -9,30 +12,27 @@ import "time"
 // flight and succeeded were not harmed; so the number is one of at least. It is nil
 // where there was no stop, or nothing tells which requests the target had.
 func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
-	if c.stop.IsZero() || !b.logRead() && !b.attributes(ClassProbe) {
+	if c.stop.IsZero() || !b.logRead() && !b.probesAttributed() {
 		return nil, nil
 	}
 	of = perClass{}
 	spans := func(from, to time.Time) bool { return from.Before(c.stop) && to.After(c.stop) }
-	own := map[probeID]bool{}
+	own := map[probeID]bool{} // requests of ours, by what names them, that are counted
 	for i := range b.obs.Probes {
 		p := &b.obs.Probes[i]
 		if target, _ := b.sentTo(p); target == l.name && spans(p.Sent, p.Done) {
-			own[probeID{p.Run, p.Seq}] = true
+			own[probeID{p.Run, p.Seq}] = p.Run != ""
 			of.add(p.Class, 1)
 		}
 	}
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		switch {
-		case !b.counting[r.Source] || r.Target != l.name || r.TargetStatus == 0 && !r.Connected || r.Start.IsZero() || !spans(r.Start, r.End):
-		case r.ProbeRun != "" && own[probeID{r.ProbeRun, r.ProbeSeq}]:
-		default:
-			if r.ProbeRun != "" {
-				own[probeID{r.ProbeRun, r.ProbeSeq}] = true
-			}
-			of.add(r.Class, 1)
+		id := probeID{r.ProbeRun, r.ProbeSeq}
+		if !b.counting[r.Source] || r.Target != l.name || r.TargetStatus == 0 && !r.Connected || r.Start.IsZero() || !spans(r.Start, r.End) || own[id] {
+			continue
 		}
+		own[id] = r.ProbeRun != ""
+		of.add(r.Class, 1)
 	}
 	_, untold := b.unanswered(l.name, b.lifeOf(l.name, c.stop))
 	for i, h := range b.obs.Handled {
@@ -41,15 +41,24 @@ func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
 		}
 		// Of one whose lines clocks make ambiguous, the answer may be the line that was not
 		// believed.
-		if id := (probeID{h.Run, h.Seq}); h.Begun && !b.doubtfulLines[i] && !b.ambiguous[id] && h.Target == l.name && h.At.Before(c.stop) && !own[id] && !b.answeredBefore(id, l.name, c.stop) {
-			// It was received, and not answered before the stop: by the target's own clock.
-			if class, ok := b.classOf(id); ok && h.At.After(c.stop.Add(-EdgeReach)) {
-				own[id] = true
-				of.add(class, 1)
-			}
+		id := probeID{h.Run, h.Seq}
+		if b.doubtfulLines[i] || b.ambiguous[id] || h.Target != l.name || own[id] {
+			continue
+		}
+		// It was received, and not answered before the stop: by the target's own clock.
+		p := b.sent[id]
+		if p != nil && h.At.Before(c.stop) && h.At.After(c.stop.Add(-EdgeReach)) && !b.answeredBefore(id, l.name, c.stop) {
+			own[id] = true
+			of.add(p.Class, 1)
 		}
 	}
 	return new(of.all()), of
+}
+
+// probesAttributed reports whether requests of ours were sent, and something can tell
+// to which target.
+func (b *bench) probesAttributed() bool {
+	return slices.ContainsFunc([]Class{ClassProbe, ClassHealth}, func(class Class) bool { return b.byProber(class) && b.attributes(class) })
 }
 
 // answeredBefore reports whether a target's log answers a request before a moment.
@@ -60,13 +69,4 @@ func (b *bench) answeredBefore(id probeID, target string, at time.Time) bool {
 		}
 	}
 	return false
-}
-
-// classOf is whose request an id names, where our own records have it.
-func (b *bench) classOf(id probeID) (Class, bool) {
-	p := b.sent[id]
-	if p == nil {
-		return "", false
-	}
-	return p.Class, true
 }

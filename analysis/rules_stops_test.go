@@ -190,6 +190,7 @@ func TestAmbiguousAnswerIsNoTornWrite(t *testing.T) {
 		"it answered no other":    {func(b *table) { delete(b.handled, probeID{"r", 2}) }, 0},
 	} {
 		b := newTable()
+		b.prober[ClassProbe] = true
 		b.obs.Handled = []HandledRequest{{Source: "api-1.log", Target: "api-1", Run: "r", Seq: 1, At: b.at(99), Begun: true}, {Source: "api-1.log", Target: "api-1", Run: "r", Seq: 2, At: b.at(91), Begun: true}}
 		b.handled[probeID{"r", 2}] = []HandledRequest{{Target: "api-1", Run: "r", Seq: 2, At: b.at(92)}}
 		b.sent[probeID{"r", 1}] = &ProbeRequest{Class: ClassProbe, Run: "r", Seq: 1}
