@@ -34,11 +34,10 @@ func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
 		own[id] = r.ProbeRun != ""
 		of.add(r.Class, 1)
 	}
-	_, untold := b.unanswered(l.name, b.lifeOf(l.name, c.stop))
+	if _, untold := b.unanswered(l.name, b.lifeOf(l.name, c.stop)); untold != "" {
+		return new(of.all()), of // its log told the answer of none: it may word them otherwise
+	}
 	for i, h := range b.obs.Handled {
-		if untold != "" {
-			break // its log told the answer of none: it may word them otherwise
-		}
 		// Of one whose lines clocks make ambiguous, the answer may be the line that was not
 		// believed.
 		id := probeID{h.Run, h.Seq}

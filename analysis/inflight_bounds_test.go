@@ -7,7 +7,7 @@ import (
 )
 
 // api-1 was stopped at 100. Our requests to it are told by its own log, and the access
-// log that counts users was read.
+// log that counts users was read. It has told the answer of one that it received at 50.
 func TestInFlightBounds(t *testing.T) {
 	row := func(b *table, start, end float64) *Request {
 		b.obs.Requests = append(b.obs.Requests, Request{
@@ -69,6 +69,11 @@ func TestInFlightBounds(t *testing.T) {
 		{"received less than a minute before", func(b *table) { probe(b, 1, 39, 39.9); line(b, 1, 40.1, true) }, "1 map[probe:1]"},
 		{"received a minute before", func(b *table) { probe(b, 1, 39, 39.9); line(b, 1, 40, true) }, none},
 		{"received by another target", func(b *table) { probe(b, 1, 99, 99.9); line(b, 1, 99, true).Target = "api-2" }, none},
+		{"received, and its log told no answer since it began at 70", func(b *table) {
+			b.stoppings = []stopping{{target: "api-1", exited: b.at(70)}}
+			probe(b, 1, 99, 99.9)
+			line(b, 1, 99, true)
+		}, none},
 		{"answered, and no line says received", func(b *table) { probe(b, 1, 99, 99.9); line(b, 1, 99, false) }, none},
 		{"answered before the stop", func(b *table) { probe(b, 1, 98, 99); line(b, 1, 99, true); line(b, 1, 99.9, false) }, none},
 		{"answered as the target stopped", func(b *table) { probe(b, 1, 98, 99); line(b, 1, 99, true); line(b, 1, 100, false) }, "1 map[probe:1]"},
@@ -104,6 +109,8 @@ func TestInFlightBounds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newTable()
 			b.obs.Objects = []Object{{Source: "alb"}}
+			line(b, 0, 50, true)
+			line(b, 0, 50.1, false)
 			c.lay(b)
 			got := "nobody knows"
 			if n, of := b.inFlightAtStop(b.life("api-1"), cycle{stop: b.at(100)}); n != nil {
@@ -117,5 +124,32 @@ func TestInFlightBounds(t *testing.T) {
 	b := newTable()
 	if n, _ := b.inFlightAtStop(b.life("api-1"), cycle{}); n != nil {
 		t.Errorf("%d of a target that did not stop", *n)
+	}
+}
+
+// The answers of the process before do not show that this one's log tells them: api-1,
+// which restarts at 100 and at 200, told none in between.
+func TestInFlightOfAnotherProcess(t *testing.T) {
+	s := newScene(t)
+	s.stop("api-1", 100, 110, true)
+	s.stop("api-1", 200, 210, true)
+	s.prepare()
+	s.obs.Handled = nil
+	received := func(seq int, at float64, answered bool) {
+		h := HandledRequest{Source: "api-1.log", Target: "api-1", Run: "own", Seq: seq, At: s.at(at), Begun: true}
+		s.obs.Handled = append(s.obs.Handled, h)
+		if answered {
+			h.Begun = false
+			s.obs.Handled = append(s.obs.Handled, h)
+		}
+		s.obs.Probes = append(s.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "own", Seq: seq, Sent: s.at(at), Done: s.at(at + .01), Outcome: OutcomeConnectionError})
+	}
+	received(1, 90, true)
+	received(2, 99.9, false)
+	received(3, 199.9, false)
+	for i, want := range []int{1, 0} {
+		if got := Judge(s.obs).Targets[i]; got.Target != "api-1" || *got.InFlightAtStop != want {
+			t.Errorf("%s, stop %d: %d in flight, want %d", got.Target, i+1, *got.InFlightAtStop, want)
+		}
 	}
 }

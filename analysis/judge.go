@@ -40,6 +40,7 @@ func Judge(obs Observations) Report {
 		From: Time{obs.From}, To: Time{obs.To}, Revision: obs.Revision, SealedAt: Time{obs.SealedAt},
 		State: WindowStateAt(obs.To, obs.Service.Window, obs.At),
 	}
+	b.findStoppings()
 	r.Steps = b.stepReports()
 	r.Failures = b.failedRequests()
 	r.Targets = b.targetReports()
@@ -48,7 +49,6 @@ func Judge(obs Observations) Report {
 	r.Completeness = b.complete()
 	r.Controls = b.controls()
 	r.Clocks = b.offsets
-	b.findStoppings()
 	b.followSignals()
 	b.runRules()
 	if !obs.Part.IsZero() {
