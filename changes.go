@@ -31,7 +31,7 @@ func changesBetween(before, after *analysis.Report) ([]string, error) {
 		return was != is
 	}
 	change("verdict", string(before.Verdict.State), string(after.Verdict.State))
-	changes = append(changes, changedClaims(before.Claims, after.Claims)...)
+	changes = append(changes, changedClaims(before, after)...)
 	for _, class := range analysis.Classes {
 		was, is := before.Totals[class], after.Totals[class]
 		change(string(class)+" requests", totalOf(was, requestsOf), totalOf(is, requestsOf))
@@ -85,7 +85,7 @@ func withoutWords(node any) {
 	}
 }
 
-func changedClaims(before, after []analysis.Claim) []string {
+func changedClaims(before, after *analysis.Report) []string {
 	var changes []string
 	find := func(claims []analysis.Claim, id string) (analysis.Claim, bool) {
 		i := slices.IndexFunc(claims, func(c analysis.Claim) bool { return c.ID == id })
@@ -94,19 +94,19 @@ func changedClaims(before, after []analysis.Claim) []string {
 		}
 		return claims[i], true
 	}
-	for _, claim := range after {
-		was, ok := find(before, claim.ID)
+	for _, claim := range after.Claims {
+		was, ok := find(before.Claims, claim.ID)
 		switch {
 		case !ok:
 			changes = append(changes, fmt.Sprintf("claim %s: new, %s", claim.ID, claim.State))
 		case was.State != claim.State:
 			changes = append(changes, fmt.Sprintf("claim %s: %s → %s", claim.ID, was.State, claim.State))
 		case was.Reason != claim.Reason:
-			changes = append(changes, fmt.Sprintf("claim %s, still %s: %s → %s", claim.ID, claim.State, views.ReasonWords(was.Reason), views.ReasonWords(claim.Reason)))
+			changes = append(changes, fmt.Sprintf("claim %s, still %s: %s → %s", claim.ID, claim.State, views.ReasonWords(before, was.Reason), views.ReasonWords(after, claim.Reason)))
 		}
 	}
-	for _, claim := range before {
-		if _, ok := find(after, claim.ID); !ok {
+	for _, claim := range before.Claims {
+		if _, ok := find(after.Claims, claim.ID); !ok {
 			changes = append(changes, "claim "+claim.ID+": gone")
 		}
 	}

@@ -161,7 +161,7 @@ func (c *gateCommand) print(w io.Writer, v *gateVerdict) {
 	s := &sheet{w: w, zone: time.UTC}
 	s.title(fmt.Sprintf("%s %s: %s", r.Deploy.Service, s.deployName(r), v.state))
 	if c.ProbeOnly {
-		s.line("By the probes alone: %s (%s, %s)", v.claim.Text, v.claim.ID, views.ReasonWords(v.claim.Reason))
+		s.line("By the probes alone: %s (%s, %s)", v.claim.Text, v.claim.ID, views.ReasonWords(r, v.claim.Reason))
 		s.line("Of users: %s", r.Verdict.Sentence)
 	} else {
 		s.line("%s", r.Verdict.Sentence)

@@ -63,7 +63,7 @@ func (s *sheet) claims(r *analysis.Report) {
 	s.section("Claims")
 	rows := [][]string{{"state", "claim", "says", "because"}}
 	for _, claim := range r.Claims {
-		rows = append(rows, []string{string(claim.State), claim.ID, claim.Text, views.ReasonWords(claim.Reason)})
+		rows = append(rows, []string{string(claim.State), claim.ID, claim.Text, views.ReasonWords(r, claim.Reason)})
 	}
 	s.table(rows)
 }

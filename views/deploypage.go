@@ -175,7 +175,7 @@ func verdictPanel(r *analysis.Report) VerdictPanel {
 		chip := ClaimChip{Label: claimLabel(claim), Title: claim.Text + " " + word(verdictWords, claim.State)}
 		chip.Tone, chip.Icon = tone(claim.State)
 		if claim.Reason != "" {
-			chip.Title += ": " + word(reasonWords, claim.Reason)
+			chip.Title += ": " + ReasonWords(r, claim.Reason)
 		}
 		panel.Claims = append(panel.Claims, chip)
 	}

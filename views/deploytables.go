@@ -115,7 +115,7 @@ func claimTable(r *analysis.Report, zone *time.Location) Table {
 		}
 		why := Missing
 		if claim.Reason != "" {
-			why = word(reasonWords, claim.Reason)
+			why = ReasonWords(r, claim.Reason)
 		}
 		table.Rows = append(table.Rows, Row{Cells: []Cell{claimCell(claim, zone), {Text: icon + " " + strings.ToLower(word(verdictWords, claim.State)), Class: "l nw t-" + toneClass}, wide(why), left(strings.Join(needs, ", "))}})
 	}

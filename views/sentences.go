@@ -17,9 +17,9 @@ func FillSentences(r *analysis.Report) {
 		switch claim := &r.Claims[i]; {
 		case claim.Text != "":
 		case claim.Typed != nil:
-			claim.Text = typedText(*claim)
+			claim.Text = about(r, typedText(*claim))
 		default:
-			claim.Text = claimText(claim.ID)
+			claim.Text = about(r, claimText(claim.ID))
 		}
 	}
 	if r.Verdict.Sentence == "" {
@@ -27,7 +27,7 @@ func FillSentences(r *analysis.Report) {
 	}
 	for i := range r.Verdict.Conditions {
 		if condition := &r.Verdict.Conditions[i]; condition.Sentence == "" {
-			condition.Sentence = conditionSentence(condition.Code, values(condition.Values))
+			condition.Sentence = about(r, conditionSentence(condition.Code, values(condition.Values)))
 		}
 	}
 	for i := range r.Findings {
@@ -235,7 +235,7 @@ func verdictClaim(r *analysis.Report) analysis.Claim {
 
 func claimReason(r *analysis.Report) string {
 	if reason := verdictClaim(r).Reason; reason != "" {
-		return word(reasonWords, reason)
+		return ReasonWords(r, reason)
 	}
 	return "no reason was given"
 }

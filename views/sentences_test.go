@@ -215,3 +215,22 @@ func TestWrittenSentencesStay(t *testing.T) {
 		t.Errorf("got %q", r.Verdict.Sentence)
 	}
 }
+
+// Claims, their reasons and the conditions say of an outage, or of a span that nobody
+// called a deploy, that they are about it.
+func TestWordsNameWhatIsJudged(t *testing.T) {
+	at := analysis.Time{Time: time.Unix(1_760_000_000, 0)}
+	for want, deploy := range map[string]analysis.DeployReport{
+		"No user request failed because of the deploy. | failures caused by the deploy | the evidence does not reach to the deploy's end | Some failures among user requests are not put down to the deploy.":          {ID: "1", Kind: analysis.KindRolling, StartedAt: at},
+		"No user request failed because of the outage. | failures caused by the outage | the evidence does not reach to the outage's end | Some failures among user requests are not put down to the outage.":          {ID: "1", Kind: analysis.KindFault, StartedAt: at},
+		"No user request failed because of anything in this span. | failures caused by the deploy | the evidence does not reach to the span's end | Some failures among user requests are not put down to the deploy.": {},
+	} {
+		r := &analysis.Report{Deploy: deploy, Claims: []analysis.Claim{{ID: analysis.ClaimNoUserFailureCaused}}}
+		r.Verdict.Conditions = []analysis.Condition{{Code: "unexplained-failures", Values: map[string]any{"traffic": "user"}}}
+		FillSentences(r)
+		got := strings.Join([]string{r.Claims[0].Text, ReasonWords(r, analysis.ReasonCausedByDeploy), ReasonWords(r, analysis.ReasonNotOver), r.Verdict.Conditions[0].Sentence}, " | ")
+		if got != want {
+			t.Errorf("got %q,\nwant %q", got, want)
+		}
+	}
+}

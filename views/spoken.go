@@ -5,12 +5,12 @@ import "gapless/analysis"
 // Words for codes, for reports that are no pages. A code that has none is returned in
 // a readable form.
 
-// ReasonWords says why a claim is in its state.
-func ReasonWords(reason string) string {
+// ReasonWords says why a report's claim is in its state.
+func ReasonWords(r *analysis.Report, reason string) string {
 	if reason == "" {
 		return ""
 	}
-	return word(reasonWords, reason)
+	return about(r, word(reasonWords, reason))
 }
 
 // OutcomeWords says how a request ended.

@@ -200,3 +200,21 @@ func event(r *analysis.Report) string {
 	}
 	return "the deploy"
 }
+
+var (
+	ofOutage = strings.NewReplacer("the deploy", "the outage", "The deploy", "The outage")
+	ofSpan   = strings.NewReplacer("during the deploy", "in this span", "because of the deploy", "because of anything in this span",
+		"the deploy's end", "the span's end", "before the deploy", "before", "inside the deploy", "inside the span")
+)
+
+// about says words about a deploy of what is judged: an outage, or a span of time that
+// nobody called a deploy.
+func about(r *analysis.Report, text string) string {
+	switch event(r) {
+	case "the deploy":
+		return text
+	case "the outage":
+		return ofOutage.Replace(text)
+	}
+	return ofSpan.Replace(text)
+}
