@@ -43,7 +43,7 @@ func (b *bench) narrow(part Part) {
 	b.narrowSpans()
 	b.narrowFindings()
 	for _, l := range b.lives { // what was stopped outside of the part is not judged in it
-		l.cycles = slices.DeleteFunc(l.cycles, func(c cycle) bool { return c.stop.IsZero() || !b.inWindow(c.stop) })
+		l.cycles = slices.DeleteFunc(l.cycles, func(c cycle) bool { return !b.inWindow(c.stop) })
 	}
 }
 
@@ -62,9 +62,6 @@ func (b *bench) narrowPhases() {
 
 // meets reports whether [from, to], or the moment from, touches the part.
 func (b *bench) meets(from, to time.Time) bool {
-	if to.Before(from) {
-		to = from
-	}
 	return from.Before(b.to) && (to.After(b.from) || !from.Before(b.from))
 }
 
