@@ -30,12 +30,9 @@ func (b *bench) clocks() []ClockOffset {
 		pair
 		at int64
 	}
-	sent := map[probeID]*ProbeRequest{}
-	for i := range b.obs.Probes {
-		p := &b.obs.Probes[i]
-		if p.Status > 0 && b.inWindow(p.Sent) {
-			sent[probeID{p.Run, p.Seq}] = p
-		}
+	answered := func(id probeID) (p *ProbeRequest, ok bool) {
+		p, ok = b.sent[id]
+		return p, ok && p.Status > 0
 	}
 	perMinute := map[minute]Interval{}
 	narrow := func(source string, p *ProbeRequest, low, high float64) {
@@ -49,13 +46,13 @@ func (b *bench) clocks() []ClockOffset {
 	}
 	resolution := resolutions(b.handledInside())
 	for _, h := range b.obs.Handled {
-		if p := sent[probeID{h.Run, h.Seq}]; p != nil {
+		if p, ok := answered(probeID{h.Run, h.Seq}); ok {
 			latest := h.At.Add(resolution[h.Source])
 			narrow(h.Source, p, milliseconds(h.At.Sub(p.Done)), milliseconds(latest.Sub(p.Sent)))
 		}
 	}
 	for id, r := range b.logged {
-		if p := sent[id]; p != nil && !r.Start.IsZero() {
+		if p, ok := answered(id); ok && !r.Start.IsZero() {
 			// It received after the send and answered before the answer came.
 			fine := cutTo(r.Start, r.End)
 			narrow(r.Source, p, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Add(fine).Sub(p.Sent)))
@@ -97,26 +94,21 @@ func (b *bench) clocks() []ClockOffset {
 	return offsets
 }
 
-// resolutions tells, by source, to what a log's times are cut: a second or a
-// millisecond where no time has anything finer, else nothing.
+// resolutions tells, by source, to what a log's times are cut.
 func resolutions(handled []HandledRequest) map[string]time.Duration {
-	finest := map[string]time.Duration{}
+	times := map[string][]time.Time{}
 	for _, h := range handled {
-		own := time.Duration(0)
-		switch nanoseconds := time.Duration(h.At.Nanosecond()); {
-		case nanoseconds == 0:
-			own = time.Second
-		case nanoseconds%time.Millisecond == 0:
-			own = time.Millisecond
-		}
-		if known, ok := finest[h.Source]; !ok || own < known {
-			finest[h.Source] = own
-		}
+		times[h.Source] = append(times[h.Source], h.At)
 	}
-	return finest
+	cut := map[string]time.Duration{}
+	for source, all := range times {
+		cut[source] = cutTo(all...)
+	}
+	return cut
 }
 
-// cutTo tells to what the times of one logged request are cut.
+// cutTo tells to what some times of one log are cut: a second or a millisecond where
+// none has anything finer, else nothing.
 func cutTo(times ...time.Time) time.Duration {
 	cut := time.Second
 	for _, t := range times {
