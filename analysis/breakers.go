@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -18,8 +19,7 @@ func (b *bench) followBreakers() {
 			changes[key{s.Name, s.Target}] = append(changes[key{s.Name, s.Target}], s)
 		}
 	}
-	for k, list := range changes {
-		slices.SortStableFunc(list, func(x, y *Signal) int { return x.At.Compare(y.At) })
+	for k, list := range changes { // in the order of their times
 		state, from := list[0].Values["from"], b.from
 		add := func(to time.Time) {
 			if state == "" || !from.Before(to) {
@@ -46,20 +46,14 @@ func (b *bench) followBreakers() {
 		add(b.seenTo)
 	}
 	slices.SortStableFunc(b.report.Breakers, func(x, y BreakerSpan) int {
-		if c := x.From.Compare(y.From.Time); c != 0 {
-			return c
-		}
-		if c := strings.Compare(x.Breaker, y.Breaker); c != 0 {
-			return c
-		}
-		return strings.Compare(x.Target, y.Target)
+		return cmp.Or(x.From.Compare(y.From.Time), strings.Compare(x.Breaker, y.Breaker), strings.Compare(x.Target, y.Target))
 	})
 }
 
 // guarded is the dependency that a breaker stands before: the one of its name, else
 // the only one that there is.
 func (b *bench) guarded(breaker string) string {
-	if d := b.report.Dependencies; len(d) == 1 && d[0].Dependency != breaker {
+	if d := b.report.Dependencies; len(d) == 1 {
 		return d[0].Dependency
 	}
 	return breaker

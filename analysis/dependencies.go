@@ -48,19 +48,13 @@ func (b *bench) calls() []call {
 	told := b.tellers(EventCallEnded)
 	for i := range all {
 		c := &all[i]
-		for _, stop := range b.stoppings {
-			if over := stop.over(); c.ended.IsZero() && stop.target == c.target && !over.IsZero() && over.After(c.sent) {
-				c.ended = over
-			}
+		if c.result != resultNone {
+			continue
 		}
-		if c.result == resultNone {
-			until := c.ended
-			if until.IsZero() {
-				until = b.seenTo
-			}
-			c.untold = !told[process{c.target, b.lifeOf(c.target, c.sent)}]
-			c.unseen = c.untold || b.unseenIn(b.callLogs(c.target, c.source), c.sent, until)
-		}
+		life := b.lifeOf(c.target, c.sent)
+		c.ended = life.to
+		c.untold = !told[process{c.target, life}]
+		c.unseen = c.untold || b.unseenIn(b.callLogs(c.target, c.source), c.sent, earliest(life.to, b.seenTo))
 	}
 	return all
 }
@@ -68,13 +62,7 @@ func (b *bench) calls() []call {
 // callLogs are the application logs that may tell of a target's calls: its own, and
 // those that did.
 func (b *bench) callLogs(target string, told ...string) []string {
-	logs := b.logsOf(target)
-	for _, source := range told {
-		if !slices.Contains(logs, source) {
-			logs = append(logs, source)
-		}
-	}
-	return logs
+	return append(b.logsOf(target), told...)
 }
 
 var endOfTime = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
@@ -102,7 +90,7 @@ func (b *bench) refusals(from, to time.Time) []*Signal {
 		rules := told[guard{s.Name, s.Target, refusedBy(s)}]
 		best := ""
 		for _, rule := range sortedKeys(rules) {
-			if best == "" || rules[rule] > rules[best] {
+			if rules[rule] > rules[best] {
 				best = rule
 			}
 		}
@@ -210,7 +198,7 @@ func (b *bench) mostInFlight(dependency, target string, from, to time.Time) (mos
 	}
 	var edges []edge
 	for _, c := range b.called {
-		if c.dependency != dependency || c.target != target || c.unseen || !c.sent.Before(to) || !c.ended.IsZero() && !c.ended.After(from) {
+		if c.dependency != dependency || c.target != target || c.unseen {
 			continue
 		}
 		edges = append(edges, edge{latest(c.sent, from), 1})
@@ -233,10 +221,10 @@ func (b *bench) mostInFlight(dependency, target string, from, to time.Time) (mos
 
 // callers are the targets that called a dependency, by name.
 func (b *bench) callers(dependency string) []string {
-	seen := map[string]bool{}
+	seen := map[string]struct{}{}
 	for _, c := range b.called {
 		if c.dependency == dependency {
-			seen[c.target] = true
+			seen[c.target] = struct{}{}
 		}
 	}
 	return sortedKeys(seen)
@@ -270,16 +258,14 @@ func (b *bench) hangs(dependency string) []span {
 	}
 	var spans []span
 	for _, c := range b.called {
-		if c.unseen {
+		if c.unseen || c.dependency != dependency {
 			continue
 		}
 		end := c.ended
 		if end.IsZero() {
 			end = b.seenTo
 		}
-		if from := c.sent.Add(limit); c.dependency == dependency && from.Before(end) {
-			spans = append(spans, span{latest(from, b.from), earliest(end, b.to)})
-		}
+		spans = append(spans, span{latest(c.sent.Add(limit), b.from), earliest(end, b.to)})
 	}
 	return union(spans)
 }

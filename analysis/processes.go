@@ -17,10 +17,9 @@ func (b *bench) tells(target string, events ...Event) bool {
 }
 
 // lifeOf is the life of the process that a target had at a moment, as far as stops
-// tell it: from the end of the one before until its own. One process is one version,
-// and words its lines alike.
-func (b *bench) lifeOf(target string, at time.Time) span {
-	life := span{to: endOfTime}
+// tell it: from the end of the one before until its own, each zero where nothing tells
+// it. One process is one version, and words its lines alike.
+func (b *bench) lifeOf(target string, at time.Time) (life span) {
 	for i := range b.stoppings {
 		s := &b.stoppings[i]
 		switch over := s.over(); {
@@ -69,10 +68,11 @@ func (b *bench) silentLives(logs []string) []span {
 			continue
 		}
 		var life span
+		before := len(silent)
 		for _, at := range l.points { // they ascend
 			switch now := b.lifeOf(l.name, at); {
 			case told[process{l.name, now}]:
-			case now == life:
+			case now == life && len(silent) > before:
 				silent[len(silent)-1].to = at
 			default:
 				life = now

@@ -37,9 +37,6 @@ func unrelatedCollapse(b *bench) ([]Finding, string) {
 		}
 		told = true
 		hangs := b.hangs(d.Dependency)
-		if len(hangs) == 0 {
-			continue
-		}
 		for _, k := range b.routesBut(routes) {
 			during, apart := b.trafficOf(k, hangs)
 			f := collapse(during, apart)
@@ -50,17 +47,11 @@ func unrelatedCollapse(b *bench) ([]Finding, string) {
 			f.Severity, f.From, f.To = SeverityHigh, Time{from}, Time{to}
 			f.Values["dependency"], f.Values["traffic"], f.Values["route"] = d.Dependency, k.class, k.route
 			scrapes := 0
-			for _, r := range b.obs.Runs {
-				if r.Code != "" && r.From.Before(to) && r.To.After(from) && slices.ContainsFunc(b.obs.Service.Metrics, func(m MetricsSource) bool { return m.Name == r.Source }) {
-					if scrapes++; scrapes == 1 {
-						f.Evidence = append(f.Evidence, Evidence{Kind: "runs", Source: r.Source, From: Time{from}, To: Time{to}})
-					}
-				}
+			for _, e := range b.scrapesFailed(from, to) {
+				scrapes += e.Count
+				f.Evidence = append(f.Evidence, e)
 			}
 			f.Values["scrapes_failed"] = scrapes
-			if scrapes > 0 {
-				f.Evidence[0].Count = scrapes
-			}
 			f.Evidence = append(f.Evidence, Evidence{Kind: "requests", Source: "traffic", From: Time{from}, To: Time{to}, Count: during.requests})
 			f.Evidence = append(f.Evidence, b.poolEvidence("", from, to)...)
 			found = append(found, *f)
@@ -75,17 +66,34 @@ func unrelatedCollapse(b *bench) ([]Finding, string) {
 	return nil, b.hangsUntold()
 }
 
-// routesBut are the routes of users and probes that are not among some.
+// scrapesFailed points at the scrapes of metrics that failed in a stretch, under the
+// source of the first.
+func (b *bench) scrapesFailed(from, to time.Time) []Evidence {
+	var list []Evidence
+	for _, r := range b.obs.Runs {
+		isMetrics := slices.ContainsFunc(b.obs.Service.Metrics, func(m MetricsSource) bool { return m.Name == r.Source })
+		if !isMetrics || r.Code == "" || !overlap(r.From, r.To, from, to) {
+			continue
+		}
+		if list == nil {
+			list = []Evidence{{Kind: "runs", Source: r.Source, From: Time{from}, To: Time{to}}}
+		}
+		list[0].Count++
+	}
+	return list
+}
+
+// routesBut are the routes of users, and the probes, that are not among some.
 func (b *bench) routesBut(routes []string) []routeKey {
-	seen := map[routeKey]bool{}
+	seen := map[routeKey]struct{}{}
 	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; b.counting[c.Source] && c.Class == ClassUser && !b.byProber(c.Class) {
-			seen[routeKey{c.Class, c.Route}] = true
+		if c := &b.obs.Cells[i]; c.Class == ClassUser {
+			seen[routeKey{c.Class, c.Route}] = struct{}{}
 		}
 	}
 	for i := range b.obs.Probes {
 		if p := &b.obs.Probes[i]; p.Class == ClassProbe {
-			seen[routeKey{p.Class, p.Probe}] = true
+			seen[routeKey{p.Class, p.Probe}] = struct{}{}
 		}
 	}
 	var list []routeKey
@@ -105,47 +113,57 @@ func (b *bench) routesBut(routes []string) []routeKey {
 func (b *bench) trafficOf(k routeKey, spans []span) (during, apart *tally) {
 	during, apart = newTally(false), newTally(false)
 	of := func(at time.Time) *tally {
-		for _, s := range spans {
-			if !at.Before(s.from) && at.Before(s.to) {
-				return during
-			}
+		if slices.ContainsFunc(spans, func(s span) bool { return within(at, s.from, s.to) }) {
+			return during
 		}
 		return apart
 	}
+	if k.class == ClassProbe {
+		b.probesInto(k.route, of)
+	} else {
+		b.usersInto(k.route, of)
+	}
+	return during, apart
+}
+
+// probesInto adds the requests of a probe in the window to the tallies of the moments at
+// which they were sent.
+func (b *bench) probesInto(probe string, of func(time.Time) *tally) {
 	for i := range b.obs.Probes {
 		p := &b.obs.Probes[i]
-		if k.class != p.Class || p.Probe != k.route || !b.inWindow(p.Sent) {
+		if p.Probe != probe || !b.inWindow(p.Sent) {
 			continue
 		}
-		outcome := b.probeOutcome(p)
-		t := of(p.Sent)
+		outcome, t := b.probeOutcome(p), of(p.Sent)
 		t.add(1, outcome, p.Status, p.Probe, "")
 		if outcome == OutcomeOK {
 			t.exact = append(t.exact, milliseconds(p.Done.Sub(p.Sent)))
 		}
 	}
+}
+
+// usersInto adds the requests of users to a route in the window to the tallies of the
+// seconds in which they began.
+func (b *bench) usersInto(route string, of func(time.Time) *tally) {
+	counts := func(source string, class Class, of string, second int64) bool {
+		return b.counting[source] && class == ClassUser && of == route && b.inWindow(time.Unix(second, 0))
+	}
 	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		at := time.Unix(c.Second, 0)
-		if k.class != c.Class || c.Route != k.route || !b.counting[c.Source] || b.byProber(c.Class) || !b.inWindow(at) {
-			continue
+		if c := &b.obs.Cells[i]; counts(c.Source, c.Class, c.Route, c.Second) {
+			of(time.Unix(c.Second, 0)).add(c.Count, c.Outcome, c.Status, c.Route, "")
 		}
-		of(at).add(c.Count, c.Outcome, c.Status, c.Route, "")
 	}
 	for i := range b.obs.Latencies {
-		l := &b.obs.Latencies[i]
-		at := time.Unix(l.Second, 0)
-		if k.class == l.Class && l.Route == k.route && b.counting[l.Source] && !b.byProber(l.Class) && b.inWindow(at) {
-			of(at).sketch.Merge(l.Took)
+		if l := &b.obs.Latencies[i]; counts(l.Source, l.Class, l.Route, l.Second) {
+			of(time.Unix(l.Second, 0)).sketch.Merge(l.Took)
 		}
 	}
-	return during, apart
 }
 
 // collapse compares requests during a hang with those apart from it; nil where they
 // are as they always are.
 func collapse(during, apart *tally) *Finding {
-	if during.requests == 0 || apart.requests == 0 {
+	if apart.requests == 0 {
 		return nil
 	}
 	_, slow, _, _ := during.latencies()

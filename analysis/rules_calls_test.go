@@ -137,6 +137,7 @@ func TestCollapse(t *testing.T) {
 		"not three times as many":  {of(100, 29, 0), of(100, 10, 50), false},
 		"three times as slow":      {of(9, 0, 150), of(9, 0, 50), true},
 		"not three times as slow":  {of(9, 0, 149.9), of(9, 0, 50), false},
+		"not so, though by 0.15 s": {of(9, 0, 250), of(9, 0, 100), false},
 		"slower by less than 0.1s": {of(9, 0, 129.9), of(9, 0, 30), false},
 		"slower by 0.1 s":          {of(9, 0, 130), of(9, 0, 30), true},
 		"nothing ended well":       {of(9, 0, 0), of(9, 0, 30), false},
