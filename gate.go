@@ -63,6 +63,8 @@ type gateVerdict struct {
 	claim  analysis.Claim
 	state  analysis.VerdictState
 	final  bool
+
+	byProbes bool // the claim is that of the probes, since users tested nothing
 }
 
 // wait asks until the verdict is final, or disproved, or the time is up. It returns
@@ -133,17 +135,28 @@ func (c *gateCommand) decide(report *analysis.Report) (*gateVerdict, error) {
 		return nil, errors.New("the server's answer is not the report of this deploy")
 	}
 	v := &gateVerdict{report: report, state: report.Verdict.State}
-	id := report.Verdict.Claim
-	if c.ProbeOnly {
-		id = analysis.ClaimNoProbeFailureCaused
+	find := func(id string) (analysis.Claim, error) {
+		for _, claim := range report.Claims {
+			if claim.ID == id {
+				return claim, nil
+			}
+		}
+		return analysis.Claim{}, fmt.Errorf("the report has no claim %q", id)
 	}
-	i := slices.IndexFunc(report.Claims, func(claim analysis.Claim) bool { return claim.ID == id })
-	if i < 0 {
-		return nil, fmt.Errorf("the report has no claim %q", id)
+	var err error
+	if v.claim, err = find(report.Verdict.Claim); err != nil {
+		return nil, err
 	}
-	v.claim = report.Claims[i]
 	if c.ProbeOnly {
-		v.state = v.claim.State
+		probes, err := find(analysis.ClaimNoProbeFailureCaused)
+		if err != nil {
+			return nil, err
+		}
+		// Probes speak where nothing was put to the test by users; they never outweigh
+		// what happened to users.
+		if v.state == analysis.Untested || probes.State == analysis.Disproved {
+			v.claim, v.state, v.byProbes = probes, probes.State, true
+		}
 	}
 	switch v.state {
 	case analysis.Supported, analysis.Disproved, analysis.Inconclusive, analysis.Untested:
@@ -160,7 +173,7 @@ func (c *gateCommand) print(w io.Writer, v *gateVerdict) {
 	r := v.report
 	s := &sheet{w: w, zone: time.UTC}
 	s.title(fmt.Sprintf("%s %s: %s", r.Deploy.Service, s.deployName(r), v.state))
-	if c.ProbeOnly {
+	if v.byProbes {
 		s.line("By the probes alone: %s (%s, %s)", v.claim.Text, v.claim.ID, views.ReasonWords(r, v.claim.Reason))
 		s.line("Of users: %s", r.Verdict.Sentence)
 	} else {

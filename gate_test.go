@@ -53,8 +53,11 @@ func TestGate(t *testing.T) {
 		"probes only":                  {answers: []gateAnswer{withProbes(gateReport(sealed, analysis.Untested), analysis.Supported)}, args: []string{"--probe-only"}, status: exitOK, says: "By the probes alone"},
 		"probes only, disproved":       {answers: []gateAnswer{withProbes(gateReport(open, analysis.Supported), analysis.Disproved)}, args: []string{"--probe-only"}, status: exitDisproved},
 		"probes only, not yet":         {answers: []gateAnswer{withProbes(gateReport(open, analysis.Untested), analysis.Supported)}, args: []string{"--probe-only"}, status: exitInconclusive, says: "not final"},
-		"probes only, none":            {answers: []gateAnswer{withProbes(gateReport(sealed, analysis.Supported), analysis.Untested)}, args: []string{"--probe-only"}, status: exitInconclusive},
-		"probes only, no such claim":   {answers: []gateAnswer{gateReport(sealed, analysis.Supported)}, args: []string{"--probe-only"}, status: exitFailed, says: "no-probe-failure-caused"},
+		"probes only, users lost":      {answers: []gateAnswer{withProbes(gateReport(sealed, analysis.Disproved), analysis.Supported)}, args: []string{"--probe-only"}, status: exitDisproved, says: "One request failed."},
+		"probes only, users unknown":   {answers: []gateAnswer{withProbes(gateReport(sealed, analysis.Inconclusive), analysis.Supported)}, args: []string{"--probe-only"}, status: exitInconclusive},
+		"probes only, users too":       {answers: []gateAnswer{withProbes(gateReport(sealed, analysis.Supported), analysis.Untested)}, args: []string{"--probe-only"}, status: exitOK},
+		"probes only, none":            {answers: []gateAnswer{withProbes(gateReport(sealed, analysis.Untested), analysis.Untested)}, args: []string{"--probe-only"}, status: exitInconclusive, says: "By the probes alone"},
+		"probes only, no such claim":   {answers: []gateAnswer{gateReport(sealed, analysis.Untested)}, args: []string{"--probe-only"}, status: exitFailed, says: "no-probe-failure-caused"},
 		"a wait before now":            {answers: []gateAnswer{gateReport(sealed, analysis.Supported)}, args: []string{"--wait=-1s"}, status: exitFailed, says: "less than nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +134,8 @@ func TestGateOfAServer(t *testing.T) {
 		!strings.Contains(stdout, "restart-before-eject") || !strings.Contains(stdout, "Depends on") {
 		t.Errorf("exit %d: %s%s", status, stdout, stderr)
 	}
-	if status, stdout, _ := runProgram(t, env, "gate", "--deploy", "d-1", "--probe-only"); status != exitInconclusive || !strings.Contains(stdout, "untested") {
-		t.Errorf("probes only, of which there are none: exit %d, %s", status, stdout)
+	if status, stdout, _ := runProgram(t, env, "gate", "--deploy", "d-1", "--probe-only"); status != exitDisproved || !strings.Contains(stdout, "disproved") {
+		t.Errorf("probes only, while users lost requests: exit %d, %s", status, stdout)
 	}
 	if status, _, stderr := runProgram(t, env, "gate", "--deploy", "d-9", "--wait", "30m"); status != exitFailed || !strings.Contains(stderr, "404") {
 		t.Errorf("unknown deploy: exit %d, %s", status, stderr)

@@ -88,7 +88,7 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 		c.State, c.Reason = Inconclusive, ReasonShared
 	case causes[CauseUnexplained] > 0:
 		c.State, c.Reason = Inconclusive, ReasonUnexplained
-	case slices.ContainsFunc(b.surges, func(s surge) bool { return s.class == class }):
+	case slices.ContainsFunc(b.surges, func(s surge) bool { return s.class == class && b.surgedIn(s, c.Scope) }):
 		c.State, c.Reason = Inconclusive, ReasonSurge
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
@@ -286,21 +286,31 @@ func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 	return n, last
 }
 
-// endedAfter points at our requests that were sent in a scope and failed after its
-// end. A failure counts by its end, so that it is none of the scope's; whoever asks
-// about the scope should still know.
+// endedAfter points at requests that were sent in a scope and failed after its end. A
+// failure counts by its end, so that it is none of the scope's; whoever asks about the
+// scope should still know.
 func (b *bench) endedAfter(s Scope) Evidence {
-	e := Evidence{Kind: "probes"}
-	if !b.byProber(s.Traffic) {
-		return e
-	}
+	e := Evidence{Kind: "requests"}
 	var from, to time.Time
-	for i := range b.obs.Probes {
-		p := &b.obs.Probes[i]
-		if p.Class == s.Traffic && within(p.Sent, s.From.Time, s.To.Time) && !p.Done.Before(s.To.Time) && b.probeOutcome(p).Failure() {
-			from, to = earliest(from, p.Sent), latest(to, p.Done)
-			e.Source = p.Source
+	add := func(source string, start, end time.Time) {
+		if within(start, s.From.Time, s.To.Time) && !end.Before(s.To.Time) {
+			from, to = earliest(from, start), latest(to, end)
+			e.Source = source
 			e.Count++
+		}
+	}
+	if b.byProber(s.Traffic) {
+		e.Kind = "probes"
+		for i := range b.obs.Probes {
+			if p := &b.obs.Probes[i]; p.Class == s.Traffic && b.probeOutcome(p).Failure() {
+				add(p.Source, p.Sent, p.Done)
+			}
+		}
+	} else {
+		for i := range b.obs.Requests {
+			if r := &b.obs.Requests[i]; r.Class == s.Traffic && r.Outcome.Failure() && b.counting[r.Source] {
+				add(r.Source, r.moment(), r.End)
+			}
 		}
 	}
 	e.From, e.To = Time{from}, Time{to}

@@ -35,6 +35,18 @@ func TestStateOfAClaimOfNoFailure(t *testing.T) {
 			f.class, f.cause, f.n = class, cause, n
 		}
 	}
+	// surges finds a surge of refusals, of which one lies at a moment.
+	surges := func(class Class, route string, of Class, at float64) func(*table) {
+		return func(b *table) {
+			b.surges = []surge{{class: class, outcome: OutcomeRejected, route: route}}
+			if of == probe {
+				b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: route, Class: of, Sent: b.at(at), Done: b.at(at + 1), Outcome: OutcomeRejected})
+				return
+			}
+			c := b.cell("alb", "api-1", at, at+.5, 1)
+			c.Class, c.Outcome = of, OutcomeRejected
+		}
+	}
 	for _, c := range []struct {
 		name   string
 		class  Class
@@ -61,8 +73,23 @@ func TestStateOfAClaimOfNoFailure(t *testing.T) {
 		{"records of a probe that is not configured", probe, true, func(b *table) { b.obs.Service.Probes = nil }, "untested not_measured"},
 		{"a log of which nothing was read", user, true, func(b *table) { b.obs.Cells = nil }, "untested not_measured"},
 		{"a log of which nothing is known", user, true, func(b *table) { delete(b.coverage, "alb") }, "inconclusive not_measured"},
-		{"a surge of users", user, true, func(b *table) { b.surges = []surge{{class: user}} }, "inconclusive surge"},
-		{"a surge of probes", user, true, func(b *table) { b.surges = []surge{{class: probe}} }, "supported no_failure"},
+		{"a surge of users", user, true, surges(user, OtherRoute, user, 60), "inconclusive surge"},
+		{"to the scope's last second", user, true, surges(user, OtherRoute, user, 299), "inconclusive surge"},
+		{"a surge after it", user, true, surges(user, OtherRoute, user, 300), "supported no_failure"},
+		{"before it", user, true, surges(user, OtherRoute, user, 59), "supported no_failure"},
+		{"on another route", user, true, surges(user, "order", user, 100), "supported no_failure"},
+		{"of others in the scope", user, true, surges(user, OtherRoute, ClassTool, 100), "supported no_failure"},
+		{"in a log that does not count", user, true, func(b *table) {
+			surges(user, OtherRoute, user, 100)(b)
+			b.obs.Cells[len(b.obs.Cells)-1].Source = "edge"
+		}, "supported no_failure"},
+		{"of another ending in the scope", user, true, func(b *table) {
+			surges(user, OtherRoute, user, 100)(b)
+			b.obs.Cells[len(b.obs.Cells)-1].Outcome = OutcomeClientError
+		}, "supported no_failure"},
+		{"a surge of probes", user, true, surges(probe, "store", probe, 100), "supported no_failure"},
+		{"of probes, for probes", probe, true, surges(probe, "store", probe, 60), "inconclusive surge"},
+		{"of probes, after the scope", probe, true, surges(probe, "store", probe, 300), "supported no_failure"},
 		{"blind until the deploy began", user, true, blind("alb", 50, 60, blindGap), "supported no_failure"},
 		{"blind for a moment of it", user, true, blind("alb", 50, 60.1, blindGap), "inconclusive source_blind"},
 		{"blind from the window's end on", user, true, blind("alb", 300, 310, blindGap), "supported no_failure"},
@@ -106,6 +133,20 @@ func TestStateOfAClaimOfNoFailure(t *testing.T) {
 			add(298, 304, OutcomeTimeout)
 			b.obs.Probes[len(b.obs.Probes)-1].Class = ClassHealth
 		}, "inconclusive failure_ended_after_window probes 60–302 (2)"},
+		{"users' requests failed after the window", user, true, func(b *table) {
+			add := func(start, end float64, outcome Outcome) *Request {
+				b.obs.Requests = append(b.obs.Requests, Request{CellKey: CellKey{Source: "alb", Class: user, Outcome: outcome}, Start: b.at(start), End: b.at(end)})
+				return &b.obs.Requests[len(b.obs.Requests)-1]
+			}
+			add(59.9, 301, OutcomeLB5xx) // began before the scope
+			add(60, 300, OutcomeLB5xx)
+			add(299, 302, OutcomeTarget5xx)
+			add(300, 303, OutcomeLB5xx) // began after it
+			add(299, 299.9, OutcomeLB5xx)
+			add(298, 304, OutcomeOK)
+			add(298, 304, OutcomeLB5xx).Class = ClassTool
+			add(298, 304, OutcomeLB5xx).Source = "edge" // which does not count
+		}, "inconclusive failure_ended_after_window requests 60–302 (2)"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newTable()
@@ -421,6 +462,19 @@ func TestConditionsOfUsers(t *testing.T) {
 			b.cell("edge", "api-1", 100, 101, 7)
 			b.cell("alb", "api-1", 100, 101, 7).Class = ClassProbe
 		}, first + "census requests=9 source=alb" + last},
+		{"a census that counts a failure by its end", func(b *table) {
+			known(b, 3, 3)
+			b.report.Claims = []Claim{{ID: ClaimNoUserFailure, State: Supported}}
+			b.cell("alb", "api-1", 10, 11, 4)
+			b.cell("alb", "api-1", 10, 11, 7).Outcome = OutcomeLB5xx // of which two ended in the window
+			fail := func(source string, class Class, n int) {
+				f := b.lost("api-1", 10, 11)
+				f.source, f.class, f.n, f.cause = source, class, n, CauseBackground
+			}
+			fail("alb", ClassUser, 2)
+			fail("edge", ClassUser, 16)
+			fail("alb", ClassTool, 32)
+		}, first + "census requests=6 source=alb" + last},
 		{"no census of what was not found clean", func(b *table) { known(b, 3, 3) }, strings.TrimSuffix(first, ";") + last},
 		{"no census of a log that nothing checks", func(b *table) {
 			b.report.Claims = []Claim{{ID: ClaimNoUserFailure, State: Supported}}

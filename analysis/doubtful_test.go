@@ -155,6 +155,25 @@ func TestProbeThatFailsAfterTheWindow(t *testing.T) {
 	}
 }
 
+// Likewise a user's request that began in the window and failed after its end: the
+// verdict does not say that nobody lost anything.
+func TestUserRequestThatFailsAfterTheWindow(t *testing.T) {
+	s := newScene(t)
+	s.stop("api-1", 120, 130, true)
+	s.prepare()
+	s.claim(Judge(s.obs), ClaimNoUserFailure, Supported, ReasonNoFailure)
+	key := CellKey{Second: s.at(299).Unix(), Source: "alb", Node: "10.0.0.9", TargetGroup: "api", Target: "api-1", Class: ClassUser, Outcome: OutcomeLB5xx, Route: OtherRoute, Status: 504}
+	s.obs.Cells = append(s.obs.Cells, Cell{CellKey: key, Count: 1, First: s.at(299.2), Last: s.at(329.2)})
+	s.obs.Requests = append(s.obs.Requests, Request{CellKey: key, Start: s.at(299.2), End: s.at(329.2)})
+	r := Judge(s.obs)
+	if r.Totals[ClassUser].Failures != 0 {
+		t.Errorf("%d failures in the window", r.Totals[ClassUser].Failures)
+	}
+	s.claim(r, ClaimNoUserFailure, Inconclusive, ReasonEndedAfter)
+	s.claim(r, ClaimNoUserFailureCaused, Inconclusive, ReasonEndedAfter)
+	s.condition(r, "ended-after-window")
+}
+
 // Built-in claims are held against a deploy from its start on.
 func TestBuiltInClaimsAreRegisteredWithTheDeploy(t *testing.T) {
 	s := newScene(t)

@@ -27,6 +27,19 @@ const aloneRate = 0.05
 
 var surgeOutcomes = []Outcome{OutcomeRejected, OutcomeClientAbort, OutcomeClientError}
 
+// surgedIn reports whether anything of a surge lies in a scope: a second of a log
+// belongs to it by its start.
+func (b *bench) surgedIn(s surge, scope Scope) bool {
+	in := func(k routeKey, outcome Outcome, at time.Time) bool {
+		return k == routeKey{s.class, s.route} && outcome == s.outcome && within(at, scope.From.Time, scope.To.Time)
+	}
+	return slices.ContainsFunc(b.obs.Cells, func(c Cell) bool {
+		return b.counting[c.Source] && in(routeKey{c.Class, c.Route}, c.Outcome, time.Unix(c.Second, 0))
+	}) || slices.ContainsFunc(b.obs.Probes, func(p ProbeRequest) bool {
+		return in(routeKey{p.Class, p.Probe}, p.Outcome, p.Sent)
+	})
+}
+
 // findSurges compares refusals, client aborts and client errors per route with the
 // baseline: given all of a kind, the number after the start is binomial with that
 // time's share of the route's requests; corrected over the kinds tested. Without

@@ -145,12 +145,18 @@ func (b *bench) userConditions(add func(string, map[string]any), users, probes *
 	}
 }
 
-// usersIn counts the user requests of one access log.
+// usersIn counts the user requests of one access log, as the totals do: a failure
+// belongs to the window by its end.
 func (b *bench) usersIn(source string) int {
 	n := 0
 	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; c.Source == source && c.Class == ClassUser && b.inWindow(time.Unix(c.Second, 0)) {
+		if c := &b.obs.Cells[i]; c.Source == source && c.Class == ClassUser && !c.Outcome.Failure() && b.inWindow(time.Unix(c.Second, 0)) {
 			n += c.Count
+		}
+	}
+	for i := range b.failures {
+		if f := &b.failures[i]; f.source == source && f.class == ClassUser {
+			n += f.n
 		}
 	}
 	return n
