@@ -17,7 +17,7 @@ type Seen struct {
 	ListingFailed  [2]float64
 	ProberDead     [2]float64
 	AppClock       float64 // seconds that the applications' clocks are ahead
-	UserFailures   int     // failures of users in scope that reached the evidence
+	UserFailures   int     // failures of users that reached the evidence: sent in scope, or ended in it
 	CausedFailures int     // of them, those that the deploy truly caused
 	UserBlind      bool    // a part of the access log in scope is known to be missing
 }
@@ -127,7 +127,7 @@ func (w *World) readLogs(o *analysis.Observations, seen *Seen, objects int) {
 		w.logRow(o, cells, r)
 		if r.class == analysis.ClassProbe {
 			known.Seqs = append(known.Seqs, uint32(r.seq))
-		} else if r.outcome.Failure() && end >= w.Start && end < w.Seconds {
+		} else if r.outcome.Failure() && end >= w.Start && r.at < w.Seconds {
 			seen.UserFailures++
 			if r.byDeploy {
 				seen.CausedFailures++
