@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"time"
 )
@@ -14,102 +13,58 @@ import (
 // are ambiguous: an id used twice, a line of another time, or a clock that jumped. What
 // rests on them is then not known, rather than guessed.
 
-// pairing is one record of a server, with what it says of its clock's offset.
-type pairing struct {
-	probe     *ProbeRequest
-	low, high float64 // of (its clock − the prober's), in milliseconds
-}
-
-type clockMinute struct {
-	source string
-	at     int64 // Unix minute of the send
-}
-
 // findAmbiguous finds the joins that clocks make doubtful, and takes them out of what
 // the judge believes of single requests.
 func (b *bench) findAmbiguous() {
-	type record struct {
-		pairing
-		handled int // index, or −1
-		id      probeID
+	groups := map[clockMinute][]pairing{}
+	for _, j := range b.pairings() {
+		// A server that says it took longer than we waited leaves what lies between.
+		j.low, j.high = min(j.low, j.high), max(j.low, j.high)
+		groups[j.minute()] = append(groups[j.minute()], j)
 	}
-	groups := map[clockMinute][]record{}
-	resolution := resolutions(b.handledInside())
-	for i, h := range b.obs.Handled {
-		id := probeID{h.Run, h.Seq}
-		p := b.sent[id]
-		if p == nil || p.Status == 0 || h.At.IsZero() {
-			continue
-		}
-		j := pairing{p, milliseconds(h.At.Sub(p.Done)), milliseconds(h.At.Add(resolution[h.Source]).Sub(p.Sent))}
-		m := clockMinute{h.Source, p.Sent.Unix() / 60}
-		groups[m] = append(groups[m], record{j, i, id})
-	}
-	for id, r := range b.logged {
-		if p := b.sent[id]; p != nil && p.Status > 0 && !r.Start.IsZero() {
-			j := pairing{p, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Add(cutTo(r.Start, r.End)).Sub(p.Sent))}
-			m := clockMinute{r.Source, p.Sent.Unix() / 60}
-			groups[m] = append(groups[m], record{j, -1, id})
-		}
-	}
-	for _, records := range groups {
-		joins := make([]pairing, len(records))
-		for i, r := range records {
-			joins[i] = r.pairing
-		}
-		from, to, all := agreement(joins)
-		if all {
-			continue
-		}
-		for _, r := range records {
-			if r.high >= from && r.low <= to {
+	for _, joins := range groups {
+		from, to := agreement(joins)
+		for _, j := range joins {
+			if j.high >= from && j.low <= to {
 				continue
 			}
-			b.ambiguous[r.id] = true
-			if r.handled < 0 {
-				delete(b.logged, r.id)
+			b.ambiguous[j.id] = true
+			if j.handled < 0 {
+				delete(b.logged, j.id)
 				continue
 			}
-			h := b.obs.Handled[r.handled]
-			b.doubtfulLines[r.handled] = true
-			b.handled[r.id] = slices.DeleteFunc(b.handled[r.id], func(x HandledRequest) bool { return x == h })
+			h := b.obs.Handled[j.handled]
+			b.doubtfulLines[j.handled] = true
+			b.handled[j.id] = slices.DeleteFunc(b.handled[j.id], func(x HandledRequest) bool { return x == h })
 		}
 	}
 }
 
 // agreement is the stretch of offsets that most of the joins allow (Marzullo's
-// algorithm), and whether all do. Of several such stretches it is the hull, so that
-// none of two equal camps is believed against the other.
-func agreement(joins []pairing) (from, to float64, all bool) {
-	from, to = math.Inf(-1), math.Inf(1)
-	for _, j := range joins {
-		from, to = max(from, min(j.low, j.high)), min(to, max(j.low, j.high))
-	}
-	if from <= to {
-		return from, to, true
-	}
+// algorithm). Of several such stretches it is the hull, so that none of two equal camps
+// is believed against the other.
+func agreement(joins []pairing) (from, to float64) {
 	type edge struct {
 		at    float64
 		delta int
 	}
 	edges := make([]edge, 0, 2*len(joins))
 	for _, j := range joins {
-		low, high := min(j.low, j.high), max(j.low, j.high)
-		edges = append(edges, edge{low, 1}, edge{high, -1})
+		edges = append(edges, edge{j.low, 1}, edge{j.high, -1})
 	}
 	slices.SortFunc(edges, func(x, y edge) int { return cmp.Or(cmp.Compare(x.at, y.at), cmp.Compare(y.delta, x.delta)) })
 	depth, most := 0, 0
 	for i, e := range edges {
 		depth += e.delta
-		if e.delta < 0 || depth < most {
-			continue
+		if depth < most {
+			continue // as after every end
 		}
 		if depth > most {
 			most, from = depth, e.at
 		}
 		to = edges[i+1].at
 	}
-	return from, to, false
+	return from, to
 }
 
 // servedAt reports whether an application's line dates a request that it answered.

@@ -26,46 +26,24 @@ func proberAt(vantage string) string {
 // the whole window, or, where that is empty because clocks drifted, their hull.
 func (b *bench) clocks() []ClockOffset {
 	type pair struct{ prober, source string }
-	type minute struct {
-		pair
-		at int64
-	}
-	answered := func(id probeID) (p *ProbeRequest, ok bool) {
-		p, ok = b.sent[id]
-		return p, ok && p.Status > 0
-	}
-	perMinute := map[minute]Interval{}
-	narrow := func(source string, p *ProbeRequest, low, high float64) {
-		m := minute{pair{prober(p.Source), source}, p.Sent.Unix() / 60}
+	perMinute := map[clockMinute]Interval{}
+	for _, j := range b.pairings() {
+		m := j.minute()
 		bound, ok := perMinute[m]
 		if !ok {
-			perMinute[m] = Interval{low, high}
-			return
+			perMinute[m] = Interval{j.low, j.high}
+			continue
 		}
-		perMinute[m] = Interval{max(bound.From, low), min(bound.To, high)}
-	}
-	resolution := resolutions(b.handledInside())
-	for _, h := range b.obs.Handled {
-		if p, ok := answered(probeID{h.Run, h.Seq}); ok {
-			latest := h.At.Add(resolution[h.Source])
-			narrow(h.Source, p, milliseconds(h.At.Sub(p.Done)), milliseconds(latest.Sub(p.Sent)))
-		}
-	}
-	for id, r := range b.logged {
-		if p, ok := answered(id); ok && !r.Start.IsZero() {
-			// It received after the send and answered before the answer came.
-			fine := cutTo(r.Start, r.End)
-			narrow(r.Source, p, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Add(fine).Sub(p.Sent)))
-		}
+		perMinute[m] = Interval{max(bound.From, j.low), min(bound.To, j.high)}
 	}
 	if len(perMinute) == 0 {
 		return nil
 	}
-	minutes := make([]minute, 0, len(perMinute))
+	minutes := make([]clockMinute, 0, len(perMinute))
 	for m := range perMinute {
 		minutes = append(minutes, m)
 	}
-	slices.SortFunc(minutes, func(x, y minute) int {
+	slices.SortFunc(minutes, func(x, y clockMinute) int {
 		return cmp.Or(strings.Compare(x.prober, y.prober), strings.Compare(x.source, y.source), cmp.Compare(x.at, y.at))
 	})
 	var offsets []ClockOffset
@@ -79,12 +57,12 @@ func (b *bench) clocks() []ClockOffset {
 		if n := len(offsets); n > 0 && offsets[n-1].A == m.prober && offsets[n-1].B == m.source {
 			o := &offsets[n-1].Offset
 			*o = Interval{max(o.From, bound.From), min(o.To, bound.To)}
-			h := hull[m.pair]
-			hull[m.pair] = Interval{min(h.From, bound.From), max(h.To, bound.To)}
+			h := hull[pair{m.prober, m.source}]
+			hull[pair{m.prober, m.source}] = Interval{min(h.From, bound.From), max(h.To, bound.To)}
 			continue
 		}
 		offsets = append(offsets, ClockOffset{A: m.prober, B: m.source, Offset: bound})
-		hull[m.pair] = bound
+		hull[pair{m.prober, m.source}] = bound
 	}
 	for i := range offsets {
 		if o := &offsets[i]; o.Offset.From > o.Offset.To {
@@ -92,6 +70,47 @@ func (b *bench) clocks() []ClockOffset {
 		}
 	}
 	return offsets
+}
+
+// pairing is a server's record of a request that an id joins with our own of it, and what
+// both say of (the server's clock − the prober's), in milliseconds.
+type pairing struct {
+	id        probeID
+	source    string // of the server's record
+	probe     *ProbeRequest
+	handled   int // index of the application's line; −1: a row of an access log
+	low, high float64
+}
+
+// clockMinute is a minute of a prober's clock, held against one other.
+type clockMinute struct {
+	prober, source string
+	at             int64 // Unix minute of the send
+}
+
+func (j *pairing) minute() clockMinute {
+	return clockMinute{prober(j.probe.Source), j.source, j.probe.Sent.Unix() / 60}
+}
+
+// pairings are the records of answered requests that bound a clock.
+func (b *bench) pairings() []pairing {
+	var list []pairing
+	resolution := resolutions(b.handledInside())
+	for i, h := range b.obs.Handled {
+		id := probeID{h.Run, h.Seq}
+		if p := b.sent[id]; p != nil && p.Status > 0 {
+			latest := h.At.Add(resolution[h.Source])
+			list = append(list, pairing{id, h.Source, p, i, milliseconds(h.At.Sub(p.Done)), milliseconds(latest.Sub(p.Sent))})
+		}
+	}
+	for id, r := range b.logged {
+		if p := b.sent[id]; p != nil && p.Status > 0 && !r.Start.IsZero() {
+			// It received after the send and answered before the answer came.
+			fine := cutTo(r.Start, r.End)
+			list = append(list, pairing{id, r.Source, p, -1, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Add(fine).Sub(p.Sent))})
+		}
+	}
+	return list
 }
 
 // resolutions tells, by source, to what a log's times are cut.

@@ -49,21 +49,6 @@ func TestAmbiguousJoinsDateNothing(t *testing.T) {
 	}
 }
 
-// Offsets of four records: three agree on 2 to 3, one says 9 to 10.
-func TestAgreement(t *testing.T) {
-	joins := []pairing{{low: 1, high: 3}, {low: 2, high: 5}, {low: 0, high: 4}, {low: 9, high: 10}}
-	if from, to, all := agreement(joins); from != 2 || to != 3 || all {
-		t.Errorf("%v to %v, all %v", from, to, all)
-	}
-	if from, to, all := agreement(joins[:3]); from != 2 || to != 3 || !all {
-		t.Errorf("%v to %v, all %v", from, to, all)
-	}
-	// Two camps of the same size: neither is believed against the other.
-	if from, to, all := agreement([]pairing{{low: 1, high: 2}, {low: 7, high: 8}}); from != 1 || to != 8 || all {
-		t.Errorf("%v to %v, all %v", from, to, all)
-	}
-}
-
 // Of requests that span the stop of api-1 at 100 s, those that are known one by one:
 // a slow user's, a probe that got its answer late, and one that its log received and
 // never answered. One that ended before, and one at the other target, are none.
