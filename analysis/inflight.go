@@ -34,7 +34,8 @@ func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
 		own[id] = r.ProbeRun != ""
 		of.add(r.Class, 1)
 	}
-	if _, untold := b.unanswered(l.name, span{b.lifeOf(l.name, c.stop).from, c.stop}); untold != "" {
+	since := b.lifeOf(l.name, c.stop).from
+	if _, untold := unanswered(inside(b.received()[l.name], requestReceived.at, since, c.stop)); untold != "" {
 		return new(of.all()), of // its log told the answer of none: it may word them otherwise
 	}
 	for i, h := range b.obs.Handled {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -103,8 +104,9 @@ type bench struct {
 
 	signals   map[Event][]*Signal
 	stoppings []stopping
-	called    []call               // to every dependency, also a little around the window
-	skipped   map[string][]skipped // by journey
+	ends      func() map[string][]time.Time // of processes, by target: found when first asked for, once stoppings are
+	called    []call                        // to every dependency, also a little around the window
+	skipped   map[string][]skipped          // by journey
 }
 
 // followSignals counts what lines, records and endpoints told besides requests.
@@ -159,6 +161,7 @@ func newBench(obs Observations) *bench {
 			b.logged[probeID{r.ProbeRun, r.ProbeSeq}] = r
 		}
 	}
+	b.ends = sync.OnceValue(b.endsByTarget)
 	b.findUnkept()
 	b.nameTargets()
 	return b

@@ -20,17 +20,30 @@ func (b *bench) tells(target string, events ...Event) bool {
 // tell it: from the end of the one before until its own, each zero where nothing tells
 // it. One process is one version, and words its lines alike.
 func (b *bench) lifeOf(target string, at time.Time) (life span) {
-	for i := range b.stoppings {
-		s := &b.stoppings[i]
-		switch over := s.over(); {
-		case s.target != target:
-		case over.Before(at):
-			life.from = latest(life.from, over)
-		default:
-			life.to = earliest(life.to, over)
-		}
+	over := b.ends()[target]
+	n, _ := slices.BinarySearchFunc(over, at, time.Time.Compare)
+	if n > 0 {
+		life.from = over[n-1]
+	}
+	if n < len(over) {
+		life.to = over[n]
 	}
 	return life
+}
+
+// endsByTarget are the moments at which processes of each target were gone, in order.
+func (b *bench) endsByTarget() map[string][]time.Time {
+	ends := map[string][]time.Time{}
+	for i := range b.stoppings {
+		s := &b.stoppings[i]
+		if over := s.over(); !over.IsZero() {
+			ends[s.target] = append(ends[s.target], over)
+		}
+	}
+	for _, list := range ends {
+		slices.SortFunc(list, time.Time.Compare)
+	}
+	return ends
 }
 
 // process is one life of a target.

@@ -18,6 +18,7 @@ import (
 func tornWrite(b *bench) ([]Finding, string) {
 	var found []Finding
 	why := whyNoStop
+	works, requests := b.works(), b.received()
 	for i := range b.stoppings {
 		s := &b.stoppings[i]
 		over := s.over()
@@ -25,8 +26,8 @@ func tornWrite(b *bench) ([]Finding, string) {
 			continue
 		}
 		life := b.lifeOf(s.target, s.from())
-		begun, worksUntold := b.unended(s.target, life)
-		received, answersUntold := b.unanswered(s.target, life)
+		begun, worksUntold := b.unended(inside(works[s.target], workBegun.at, life.from, life.to))
+		received, answersUntold := unanswered(inside(requests[s.target], requestReceived.at, life.from, life.to))
 		first := over
 		for _, w := range begun {
 			first = earliest(first, w.At)
@@ -74,26 +75,42 @@ func torn(s *stopping, first time.Time, begun []*Signal, received []HandledReque
 	return f
 }
 
-// unended are the first lines about work that a process of a target began and that
-// nobody ended; or why nobody can tell, where no work of that process is known to have
-// ended.
-func (b *bench) unended(target string, life span) (open []*Signal, untold string) {
+// workBegun is a line about work that a target began.
+type workBegun struct {
+	*Signal
+	ended bool // somebody ended it afterwards
+}
+
+func (w workBegun) at() time.Time { return w.At }
+
+// works are the works that each target began, in order of time, less those without an
+// identifier.
+func (b *bench) works() map[string][]workBegun {
 	ends := map[string]time.Time{}
 	for _, s := range b.signals[EventWorkEnded] {
 		ends[s.Key] = latest(ends[s.Key], s.At)
 	}
-	seen, ended := map[string]bool{}, false
-	for _, s := range b.during(life.from, life.to, EventWorkBegan) {
-		if s.Target != target || s.Key == "" {
-			continue
+	works := map[string][]workBegun{}
+	for _, s := range b.during(time.Time{}, endOfTime, EventWorkBegan) {
+		if s.Key != "" {
+			works[s.Target] = append(works[s.Target], workBegun{s, !ends[s.Key].Before(s.At.Add(-b.stopSlack()))})
 		}
-		if !ends[s.Key].Before(s.At.Add(-b.stopSlack())) {
+	}
+	return works
+}
+
+// unended are the first lines about works of a process that nobody ended; or why nobody
+// can tell, where none of its works is known to have ended.
+func (b *bench) unended(works []workBegun) (open []*Signal, untold string) {
+	seen, ended := map[string]bool{}, false
+	for _, w := range works {
+		if w.ended {
 			ended = true
 			continue
 		}
-		if !seen[s.Key] {
-			seen[s.Key] = true
-			open = append(open, s)
+		if !seen[w.Key] {
+			seen[w.Key] = true
+			open = append(open, w.Signal)
 		}
 	}
 	if ended {
@@ -107,24 +124,44 @@ func (b *bench) unended(target string, life span) (open []*Signal, untold string
 	return nil, whyNeverMatched // of other processes they tell
 }
 
-// unanswered are our requests that a process of a target received and that nobody
-// answered, as far as application logs tell; or why nobody can tell, where none that it
-// received is known to have been answered. One whose lines clocks make ambiguous is
-// left out: its answer may be the line that was not believed.
-func (b *bench) unanswered(target string, life span) (open []HandledRequest, untold string) {
-	untold = whySignals
+// requestReceived is a request of ours that a target received.
+type requestReceived struct {
+	HandledRequest
+	answered bool
+}
+
+func (r requestReceived) at() time.Time { return r.At }
+
+// received are our requests that each target received, in order of time. One whose
+// lines clocks make ambiguous is left out: its answer may be the line that was not
+// believed.
+func (b *bench) received() map[string][]requestReceived {
+	received := map[string][]requestReceived{}
 	for i, h := range b.obs.Handled {
-		if b.doubtfulLines[i] || b.ambiguous[probeID{h.Run, h.Seq}] {
+		id := probeID{h.Run, h.Seq}
+		if !h.Begun || b.doubtfulLines[i] || b.ambiguous[id] {
 			continue
 		}
-		if !h.Begun || h.Target != target || !within(h.At, life.from, life.to) {
-			continue
-		}
-		if slices.ContainsFunc(b.handled[probeID{h.Run, h.Seq}], func(other HandledRequest) bool { return !other.Begun }) {
+		answered := slices.ContainsFunc(b.handled[id], func(other HandledRequest) bool { return !other.Begun })
+		received[h.Target] = append(received[h.Target], requestReceived{h, answered})
+	}
+	for _, list := range received {
+		slices.SortStableFunc(list, func(x, y requestReceived) int { return x.At.Compare(y.At) })
+	}
+	return received
+}
+
+// unanswered are the requests that a process received and that nobody answered, as far
+// as application logs tell; or why nobody can tell, where none that it received is known
+// to have been answered.
+func unanswered(received []requestReceived) (open []HandledRequest, untold string) {
+	untold = whySignals
+	for _, r := range received {
+		if r.answered {
 			untold = ""
 			continue
 		}
-		open = append(open, h)
+		open = append(open, r.HandledRequest)
 	}
 	if untold != "" && len(open) > 0 {
 		return nil, whyNeverMatched

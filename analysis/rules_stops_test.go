@@ -196,7 +196,7 @@ func TestAmbiguousAnswerIsNoTornWrite(t *testing.T) {
 		b.sent[probeID{"r", 1}] = &ProbeRequest{Class: ClassProbe, Run: "r", Seq: 1}
 		b.obs.Service.AppLogs = []AppLog{{Name: "api-1.log", Target: "api-1"}}
 		c.bend(b)
-		if got, _ := b.unanswered("api-1", span{b.at(90), b.at(110)}); len(got) != c.torn {
+		if got, _ := unanswered(inside(b.received()["api-1"], requestReceived.at, b.at(90), b.at(110))); len(got) != c.torn {
 			t.Errorf("%s: %d torn, want %d", name, len(got), c.torn)
 		}
 		if n, _ := b.inFlightAtStop(b.life("api-1"), cycle{stop: b.at(100)}); n == nil || *n != c.torn {
