@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -84,7 +85,8 @@ func (b *bench) findStoppings() {
 	}
 	for _, target := range sortedKeys(marks) {
 		list := marks[target]
-		slices.SortStableFunc(list, func(x, y mark) int { return x.at.Compare(y.at) })
+		// Of two that were told of one moment, a process ended before another one began.
+		slices.SortStableFunc(list, func(x, y mark) int { return cmp.Or(x.at.Compare(y.at), cmp.Compare(rise(x.what), rise(y.what))) })
 		var current *stopping
 		flush := func() {
 			if current != nil {
@@ -94,7 +96,7 @@ func (b *bench) findStoppings() {
 		}
 		for _, m := range list {
 			if m.what == EventProcessStarting {
-				if current != nil && m.at.Sub(current.from()) > 0 {
+				if current != nil && (m.at.After(current.from()) || !current.gone().IsZero()) {
 					current.next = m.at
 					flush()
 				}
@@ -121,6 +123,14 @@ func (b *bench) findStoppings() {
 	}
 	slices.SortStableFunc(b.stoppings, func(x, y stopping) int { return x.from().Compare(y.from()) })
 	b.stoppings = slices.DeleteFunc(b.stoppings, func(s stopping) bool { return s.from().Before(b.started) || !b.inWindow(s.from()) })
+}
+
+// rise is 1 for what a process begins with.
+func rise(what Event) int {
+	if what == EventProcessStarting {
+		return 1
+	}
+	return 0
 }
 
 // startsNew reports whether a step that began a restart started a target that arrives,
