@@ -71,7 +71,9 @@ func (f *haproxyFormat) parse(line []byte, e *entry) (reject, bool) {
 	if len(took) > 0 && took[0] == '+' { // logged before the end (option logasap)
 		e.openEnded, took = true, took[1:]
 	}
-	e.end = start + max(milliseconds(took), 0)*1000
+	lasted := milliseconds(took)
+	e.end = start + max(lasted, 0)*1000
+	e.openEnded = e.openEnded || lasted < 0
 	e.client, e.clientPort = splitAddress(f.fields[haproxyClient])
 	e.client = absent(e.client)
 	e.balancer = bytes.TrimSuffix(f.fields[haproxyFrontend], []byte("~"))
@@ -189,6 +191,7 @@ func (f *haproxyFormat) ending(e *entry) {
 	}
 	e.attempts = 1 + tries
 	switch {
+	case e.targetStatus >= 500: // it stays the application's, whoever closed after it
 	case who == 'C' || who == 'c':
 		e.outcome = analysis.OutcomeClientAbort
 	case who == 'P' && when == 'T': // a tarpit answers 500 on purpose

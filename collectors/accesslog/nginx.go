@@ -107,10 +107,11 @@ func (v *nginxValues) entry(e *entry) (reject, bool) {
 		e.method = nil
 	}
 	v.attempts(e)
-	switch status {
-	case 444: // nginx was told to close without an answer
+	switch {
+	case e.targetStatus >= 500: // whatever became of it
+	case status == 444: // nginx was told to close without an answer
 		e.outcome = analysis.OutcomeRejected
-	case 0: // the connection went before there was an answer
+	case status == 0: // the connection went before there was an answer
 		e.outcome = analysis.OutcomeClientAbort
 	}
 	e.webSocket = status == 101
@@ -143,7 +144,9 @@ func (v *nginxValues) end() (int64, bool) {
 // nginx writes 502 or 504 into $upstream_status itself where a server could not be
 // connected to, broke off or said nothing in time. Only $upstream_header_time tells
 // that from the same status of the server's own; where the log does not have it,
-// these two are put down to nginx.
+// these two are put down to nginx if the client got them too. If it got no failure
+// (error_page with "=200"), a 5xx in $upstream_status is one all the same: of the
+// server's own, or of nginx where the header's time says that no answer came.
 func (v *nginxValues) attempts(e *entry) {
 	logged := false
 	for list := range v.ups.lists {
@@ -172,12 +175,16 @@ func (v *nginxValues) attempts(e *entry) {
 	}
 	e.target = last.addr
 	status, _ := parseStatus(last.status)
+	replaced := status >= 500 && e.status >= 100 && e.status < 499
 	switch {
 	case v.ups.lists[upstreamHeader] != nil:
 		if v.ups.last(upstreamHeader) == nil {
 			status = 0
+			if replaced {
+				e.outcome = analysis.OutcomeLB5xx
+			}
 		}
-	case status == 502 || status == 504:
+	case (status == 502 || status == 504) && !replaced:
 		status = 0
 	case v.ups.lists[upstreamStatus] == nil && e.status < 499:
 		status = e.status // nobody else can have answered
@@ -221,12 +228,9 @@ func isMethod(b []byte) bool {
 	return len(b) <= 32
 }
 
-// Formats of nginx that have a name: the one that is built in, and what the
-// configuration that comes with it adds.
-const (
-	nginxCombined = `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`
-	nginxMain     = nginxCombined + ` "$http_x_forwarded_for"`
-)
+// nginxCombined is the format that is built into nginx. main, which the configuration
+// that comes with it defines, adds "$http_x_forwarded_for".
+const nginxCombined = `$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent"`
 
 // nginxFormat parses lines of a log_format. It keeps the values of the last line, so
 // one value serves one goroutine.
@@ -235,11 +239,12 @@ type nginxFormat struct {
 	steps []nginxStep
 	// extended marks the formats with a name. Whatever follows them is looked through
 	// for times and upstream lists, which is how most people extend them.
-	extended bool
-	values   nginxValues
-	raw      [][]byte // by step
-	tail     []byte
-	found    []nginxFound // in tail
+	extended  bool
+	forwarded bool // the format is main: the tail begins with the client's X-Forwarded-For
+	values    nginxValues
+	raw       [][]byte // by step
+	tail      []byte
+	found     []nginxFound // in what was appended
 }
 
 // nginxStep is one variable and the text that follows it.
@@ -248,10 +253,14 @@ type nginxStep struct {
 	is     int
 	after  string
 	quoted bool
+	// ahead is, where a time follows, the text that ends it: the value may hold what
+	// stands before a time, as a user's name does that a client chose.
+	ahead string
+	timed bool
 }
 
 type nginxFound struct {
-	is    int
+	name  string
 	value []byte
 }
 
@@ -261,7 +270,8 @@ func newNginx(text string, zone *time.Location) (*nginxFormat, error) {
 	f := &nginxFormat{values: nginxValues{zone: zone}}
 	switch text {
 	case "", "combined", "main":
-		text, f.extended = nginxCombined, true
+		f.extended, f.forwarded = true, text == "main"
+		text = nginxCombined
 	default:
 		if !strings.Contains(text, "$") {
 			return nil, fmt.Errorf("format %q is neither combined, main nor a log_format with $variables", text)
@@ -306,6 +316,11 @@ func newNginx(text string, zone *time.Location) (*nginxFormat, error) {
 	if !has[nginxStatus] || !has[nginxTimeLocal] && !has[nginxTimeISO] && !has[nginxMsec] {
 		return nil, fmt.Errorf("format %q has no $status, or none of $msec, $time_iso8601, $time_local", text)
 	}
+	for i := range f.steps[:len(f.steps)-1] {
+		if next := f.steps[i+1]; next.is == nginxTimeLocal || next.is == nginxTimeISO || next.is == nginxMsec {
+			f.steps[i].timed, f.steps[i].ahead = !f.steps[i].quoted, next.after
+		}
+	}
 	f.raw = make([][]byte, len(f.steps))
 	return f, nil
 }
@@ -324,6 +339,9 @@ func (f *nginxFormat) parse(line []byte, e *entry) (reject, bool) {
 	for i := range f.steps {
 		step := &f.steps[i]
 		end := step.end(rest)
+		if step.timed && end >= 0 {
+			end = step.beforeTime(rest, end, f.values.zone)
+		}
 		if end < 0 {
 			return reject{reasonFormat, fmt.Sprintf("%q does not follow $%s", step.after, step.name), kindUnknown}, false
 		}
@@ -340,6 +358,42 @@ func (f *nginxFormat) parse(line []byte, e *entry) (reject, bool) {
 	return f.values.entry(e)
 }
 
+// beforeTime is where the step's value ends in b, of the places where it may end the
+// first with a time behind it; where there is none, the first of all. A value that
+// ends where it may end only once, which is nearly always, needs no look at the time.
+func (s *nginxStep) beforeTime(b []byte, first int, zone *time.Location) int {
+	for at := first; ; {
+		value := b[at+len(s.after):]
+		if s.ahead != "" {
+			end := bytes.Index(value, []byte(s.ahead))
+			if end < 0 {
+				return first
+			}
+			value = value[:end]
+		}
+		next := bytes.Index(value, []byte(s.after))
+		if next < 0 && at == first || anyTime(value, zone) {
+			return at
+		}
+		if next < 0 {
+			return first
+		}
+		at += len(s.after) + next
+	}
+}
+
+// anyTime reports whether b is a time in one of nginx's forms.
+func anyTime(b []byte, zone *time.Location) bool {
+	if _, ok := parseLocal(b, zone); ok {
+		return true
+	}
+	if _, ok := parseISO(b); ok {
+		return true
+	}
+	_, ok := parseSeconds(b)
+	return ok
+}
+
 // end is where the step's value ends in b, or -1.
 func (s *nginxStep) end(b []byte) int {
 	switch {
@@ -354,7 +408,7 @@ func (s *nginxStep) end(b []byte) int {
 				return -1
 			}
 			i += next
-			if (i == 0 || b[i-1] != '\\') && bytes.HasPrefix(b[i:], []byte(s.after)) {
+			if !escapedAt(b, i) && bytes.HasPrefix(b[i:], []byte(s.after)) {
 				return i
 			}
 		}
@@ -394,7 +448,7 @@ func (f *nginxFormat) appendFields(b []byte) []byte {
 	}
 	for _, found := range f.found {
 		b = append(b, ',')
-		b = appendMember(b, nginxNames[found.is], found.value)
+		b = appendMember(b, found.name, found.value)
 	}
 	if len(f.tail) > 0 {
 		b = append(b, ',')

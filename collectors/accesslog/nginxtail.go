@@ -1,86 +1,203 @@
 package accesslog
 
-import "bytes"
+import (
+	"bytes"
+	"net/netip"
+)
 
-// extensions looks through what follows a format with a name. People append to it
-// what they need, in their own order, bare, in quotes or brackets, with labels or
-// without, so each word is taken for what it looks like: a list of addresses with
-// ports, of seconds with three decimals, or of statuses of which the last is the
-// line's own. Of unlabelled seconds the first is the request's, the last that of the
-// upstreams; a list of several is the upstreams' wherever it stands.
+// What follows a format with a name was appended by people, and nothing in the line
+// says which variables it is of. A client chooses the text of some of them, so where
+// a word stands decides whether it may be evidence of what nginx did, never its looks
+// alone:
+//
+//   - A word with a label outside of quotes (rt=0.005, us="502, 200") is what its label
+//     says: whoever wrote the format wrote the label.
+//   - A word in quotes or brackets without a label is nobody's. That is how clients'
+//     headers are logged, and nginx escapes every quote in them, so that they cannot
+//     leave their quotes. The first of main is $http_x_forwarded_for.
+//   - Bare words are taken for what they look like, the first of a kind. Clients'
+//     text does not belong in a log without quotes.
+//
+// Two layouts are known as a whole: the one of Kubernetes' ingress, whose last word is
+// the client's, and "$request_time" "…" "$upstream_response_time".
 func (f *nginxFormat) extensions(rest []byte) {
+	if f.forwarded {
+		if word, after, ok := nextQuoted(rest); ok {
+			f.found = append(f.found, nginxFound{"http_x_forwarded_for", word})
+			f.tail, rest = after, after
+		}
+	} else if f.quotedTimes(rest) {
+		return
+	}
+	if f.ingress(rest) {
+		return
+	}
 	v := &f.values
+	var guess [nginxVars][]byte
+	told := false
 	for len(rest) > 0 {
 		var label, word []byte
-		label, word, rest = nextWord(rest)
-		if len(word) == 0 {
-			continue
-		}
-		if is := labelled(label); is != nginxOther {
+		var bare bool
+		label, word, rest, bare = nextWord(rest)
+		if is := labelled(label); is != nginxOther && v.of[is] == nil {
 			f.take(is, word)
+			told = told || is >= nginxUpstreams
+		}
+		if !bare || len(label) > 0 || len(word) == 0 {
 			continue
 		}
-		if len(label) > 0 {
-			continue
+		is, several := looksLike(word, v.of[nginxStatus])
+		if is == nginxUpstreams+upstreamResponse && !several && guess[nginxRequestTime] == nil && v.of[nginxRequestTime] == nil {
+			is = nginxRequestTime // which comes first in every format that has both
 		}
-		switch kind, several := looksLike(word, v.of[nginxStatus]); {
-		case kind == nginxUpstreams+upstreamAddr && v.of[kind] == nil,
-			kind == nginxUpstreams+upstreamStatus:
-			f.take(kind, word)
-		case kind == nginxUpstreams+upstreamResponse:
-			if !several && v.of[nginxRequestTime] == nil {
-				kind = nginxRequestTime
-			}
-			f.take(kind, word)
+		if is != nginxOther && guess[is] == nil {
+			guess[is] = word
+		}
+	}
+	for is, word := range guess {
+		// Who labels what nginx says of its upstreams does not also write it bare.
+		if word != nil && v.of[is] == nil && (is < nginxUpstreams || !told) {
+			f.take(is, word)
 		}
 	}
 }
 
 func (f *nginxFormat) take(is int, word []byte) {
 	f.values.of[is] = word
-	for i := range f.found {
-		if f.found[i].is == is {
-			f.found[i].value = word
-			return
-		}
-	}
-	f.found = append(f.found, nginxFound{is, word})
+	f.found = append(f.found, nginxFound{nginxNames[is], word})
 }
 
-// nextWord cuts a word with its label (as in rt=0.005 or urt="0.005, 0.010") off b.
-func nextWord(b []byte) (label, word, rest []byte) {
+// ingress reads what the ingress of Kubernetes appends: the request's length and
+// time, two names in brackets, the upstreams' addresses, lengths, times and statuses,
+// and the request's ID, which is the client's where it sent one.
+func (f *nginxFormat) ingress(rest []byte) bool {
+	var words [8][]byte
+	for i := range words {
+		label, word, after, bare := nextWord(rest)
+		switch {
+		case len(label) > 0, bare != (i < 2 || i > 3):
+			return false
+		case i == 0 && !digits(word), i == 1 && !isSeconds(word), i >= 4 && len(word) == 0:
+			return false
+		}
+		words[i], rest = word, after
+	}
+	if !isList(words[6], isSeconds) || !isList(words[7], isStatus) {
+		return false
+	}
+	f.take(nginxRequestTime, words[1])
+	f.take(nginxUpstreams+upstreamAddr, words[4])
+	f.take(nginxUpstreams+upstreamResponse, words[6])
+	f.take(nginxUpstreams+upstreamStatus, words[7])
+	return true
+}
+
+// quotedTimes reads three quoted words and nothing else, of which the first is the
+// request's time and the last those of the upstreams, where both say the same within
+// 10 ms. A client whose header stands in the place of one of them would have to guess
+// the other.
+func (f *nginxFormat) quotedTimes(rest []byte) bool {
+	const near = 10_000
+	took, rest, ok := nextQuoted(rest)
+	if !ok || !isSeconds(took) {
+		return false
+	}
+	if _, rest, ok = nextQuoted(rest); !ok {
+		return false
+	}
+	list, rest, ok := nextQuoted(rest)
+	if !ok || len(bytes.TrimSpace(rest)) > 0 || absent(list) == nil || !isList(list, isSeconds) {
+		return false
+	}
+	total, _ := parseSeconds(took)
+	for values := list; values != nil; {
+		var value []byte
+		value, values, _ = nextValue(values)
+		each, _ := parseSeconds(value)
+		total -= each
+	}
+	if total < -near || total > near {
+		return false
+	}
+	f.take(nginxRequestTime, took)
+	f.take(nginxUpstreams+upstreamResponse, list)
+	return true
+}
+
+// nextQuoted cuts a quoted word off b that stands at its begin.
+func nextQuoted(b []byte) (word, rest []byte, ok bool) {
+	b = bytes.TrimLeft(b, " ")
+	if len(b) == 0 || b[0] != '"' {
+		return nil, b, false
+	}
+	word, rest = quotedWord(b)
+	return word, rest, true
+}
+
+// nextWord cuts a word with its label (as in rt=0.005 or urt="0.005, 0.010") off b,
+// and says whether it is bare: in neither quotes nor brackets.
+func nextWord(b []byte) (label, word, rest []byte, bare bool) {
 	b = bytes.TrimLeft(b, " ,;|")
 	for i := range b {
 		switch c := b[i]; {
 		case c == '=' && label == nil:
 			label = b[:i]
 			if i+1 < len(b) && b[i+1] == '"' {
-				word, rest = quotedWord(b[i+1:], '"')
-				return label, word, rest
+				word, rest = quotedWord(b[i+1:])
+				return label, word, rest, false
 			}
 			end := listEnd(b[i+1:])
-			return label, b[i+1 : i+1+end], b[i+1+end:]
+			return label, b[i+1 : i+1+end], b[i+1+end:], true
 		case c == '"' && i == 0:
-			word, rest = quotedWord(b, '"')
-			return nil, word, rest
+			word, rest = quotedWord(b)
+			return nil, word, rest, false
 		case c == '[' && i == 0:
-			word, rest = quotedWord(b, ']')
-			return nil, word, rest
+			end := bytes.IndexByte(b, ']')
+			if end < 0 {
+				return nil, b[1:], nil, false
+			}
+			return nil, b[1:end], b[end+1:], false
 		case c == ' ' || c == '"':
 			end := listEnd(b)
-			return nil, b[:end], b[end:]
+			return nil, b[:end], b[end:], true
 		}
 	}
-	return nil, b, nil
+	return nil, b, nil, true
 }
 
-// quotedWord is what stands between b's first byte and the closing one.
-func quotedWord(b []byte, closing byte) (word, rest []byte) {
-	end := bytes.IndexByte(b[1:], closing)
+// quotedWord is what stands between b's first byte, a quote, and the one that closes
+// it.
+func quotedWord(b []byte) (word, rest []byte) {
+	end := quoteEnd(b[1:])
 	if end < 0 {
 		return b[1:], nil
 	}
 	return b[1 : 1+end], b[2+end:]
+}
+
+// quoteEnd is the place of the first quote in b that is not escaped, or -1. nginx
+// writes a quote within a value as \x22, with escape=json as \"; a backslash before
+// the closing quote is itself escaped.
+func quoteEnd(b []byte) int {
+	for from := 0; ; {
+		at := bytes.IndexByte(b[from:], '"')
+		if at < 0 {
+			return -1
+		}
+		if at += from; !escapedAt(b, at) {
+			return at
+		}
+		from = at + 1
+	}
+}
+
+// escapedAt reports whether an odd number of backslashes stands before b[at].
+func escapedAt(b []byte, at int) bool {
+	n := 0
+	for n < at && b[at-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }
 
 // labelled is what a label stands for: a variable's name, or what most
@@ -108,7 +225,9 @@ func labelled(label []byte) int {
 	return nginxOther
 }
 
-// looksLike guesses what an unlabelled list is, and whether it has several values.
+// looksLike guesses what a bare list is, and whether it has several values: addresses
+// with ports, seconds with three decimals, or statuses of which the last is the line's
+// own.
 func looksLike(word, status []byte) (is int, several bool) {
 	addresses, times, statuses, values := 0, 0, 0, 0
 	var last []byte
@@ -119,11 +238,11 @@ func looksLike(word, status []byte) (is int, several bool) {
 		last = value
 		switch {
 		case value == nil:
-		case len(value) == 3 && digits(value):
+		case isStatus(value):
 			statuses++
 		case isSeconds(value):
 			times++
-		case isServer(value):
+		case isAddressOfServer(value):
 			addresses++
 		case addresses > 0 && rest == nil: // the group's name, where no server was left
 		default:
@@ -141,9 +260,39 @@ func looksLike(word, status []byte) (is int, several bool) {
 	return nginxOther, false
 }
 
+// isList reports whether every value of a list is of a kind, or missing.
+func isList(list []byte, kind func([]byte) bool) bool {
+	for rest := list; rest != nil; {
+		var value []byte
+		value, rest, _ = nextValue(rest)
+		if value != nil && !kind(value) {
+			return false
+		}
+	}
+	return true
+}
+
+func isStatus(b []byte) bool { return len(b) == 3 && digits(b) }
+
 // isSeconds reports whether b is written as nginx writes durations: with three
 // decimals.
 func isSeconds(b []byte) bool {
 	n := len(b)
 	return n >= 5 && b[n-4] == '.' && digits(b[:n-4]) && digits(b[n-3:])
+}
+
+// isAddressOfServer reports whether b is a server as nginx names it, which has looked
+// its name up: a numeric address with a port, or a socket.
+func isAddressOfServer(b []byte) bool {
+	if !isServer(b) || len(b) > 64 {
+		return false
+	}
+	if bytes.HasPrefix(b, []byte("unix:")) {
+		return true
+	}
+	if b[0] != '[' && b[0]-'0' > 9 { // a name
+		return false
+	}
+	_, err := netip.ParseAddrPort(view(b))
+	return err == nil
 }

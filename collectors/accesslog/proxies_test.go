@@ -21,7 +21,7 @@ func TestHAProxyLines(t *testing.T)   { testLines(t, KindHAProxy) }
 func TestMaskedFailures(t *testing.T) {
 	masked := map[string]map[string][]string{
 		KindNginx: {
-			"dash-in-list": {""}, "dash-amid-list": {"", ""}, "ingress": {"10.0.1.11:8080"}, "redirected": {"10.0.1.11:80", "10.0.1.12:80"},
+			"dash-in-list": {""}, "dash-amid-list": {"", ""}, "ingress": {"10.0.1.11:8080"}, "ingress-length": {"10.0.1.11:8080"}, "redirected": {"10.0.1.11:80", "10.0.1.12:80"},
 			"ipv6": {"[2001:db8::1]:80"}, "custom-bare": {"10.0.1.11:8080", "10.0.1.12:8080"},
 		},
 		KindNginxJSON: {"whole": {"10.0.1.11:8080"}, "retried": {"10.0.1.11:80"}},
