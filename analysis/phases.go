@@ -26,8 +26,8 @@ func (b *bench) openers() []opener {
 		if !s.opens {
 			continue
 		}
-		l := b.byName[s.Target]
-		arrives := l != nil && len(l.cycles) > 0 && l.cycles[0].arrives && !s.At.After(l.cycles[0].until)
+		l := b.byName[s.Target] // with cycles, since the step opened one
+		arrives := l != nil && l.cycles[0].arrives && s.At.Before(l.cycles[0].until)
 		switch s.Kind {
 		case StepDeployStarted:
 			if b.obs.Deploy.Kind == KindFault {
@@ -63,7 +63,7 @@ func (b *bench) openers() []opener {
 	}
 	if b.obs.Deploy.Kind == KindBlueGreen {
 		for _, l := range b.lives {
-			if !l.arrives || len(l.cycles) == 0 {
+			if !l.arrives {
 				continue
 			}
 			if at, inferred := b.startedBy(l); !at.IsZero() {
@@ -108,15 +108,13 @@ func (b *bench) cutPhases() {
 			open(opener{kind: "tail", at: tail})
 		}
 		switch last := &phases[len(phases)-1]; {
-		case o.kind == "drain" && last.Kind == "drain" && last.Targets[0] == o.target:
-			// Marked and deregistered are one drain.
-		case o.kind == "stop" && last.Kind == "stop" && last.Targets[0] == o.target:
-			// Asked to stop and killed are one stop.
+		case o.target != "" && o.kind == last.Kind && o.target == last.Targets[0]:
+			// Marked and deregistered are one drain, asked to stop and killed one stop.
 		default:
 			open(o)
 		}
 	}
-	if !tailed && !tail.IsZero() && tail.Before(b.to) {
+	if !tailed && !tail.IsZero() {
 		open(opener{kind: "tail", at: tail})
 	}
 	for i := range phases {
@@ -141,7 +139,7 @@ func (b *bench) tailBegins() time.Time {
 		at = b.obs.Deploy.SeenUntil
 	}
 	ended := at
-	if at.IsZero() || !b.inWindow(at) {
+	if !b.inWindow(at) {
 		return time.Time{}
 	}
 	for _, l := range b.lives {
@@ -149,7 +147,7 @@ func (b *bench) tailBegins() time.Time {
 			switch {
 			case c.arrives && c.firstServed.IsZero() && !b.servedTo.IsZero() && b.obs.Deploy.Succeeded() && !b.left(l):
 				return time.Time{}
-			case c.arrives && !c.firstServed.IsZero():
+			case c.arrives:
 				at = latest(at, c.firstServed)
 			case c.leaves: // nobody waits for it
 			case c.stop.IsZero() || c.stop.After(ended):
@@ -165,44 +163,44 @@ func (b *bench) tailBegins() time.Time {
 
 // left reports whether the last poll of a target says that it is not registered.
 func (b *bench) left(l *life) bool {
-	var last StateSample
-	for _, s := range b.obs.States {
-		if s.Target == l.name && !s.At.Before(last.At) {
-			last = s
-		}
+	states := b.statesOf(l.name)
+	if len(states) == 0 {
+		return false
 	}
-	return last.State == StateUnused || last.State == StateDraining || last.State == StateUnusedNCP
+	switch states[len(states)-1].State {
+	case StateUnused, StateDraining, StateUnusedNCP:
+		return true
+	}
+	return false
 }
 
 // under lists the targets that are between the first step of a cycle and their
-// return at a moment, the named one first.
+// return at a moment, the named one first; none where no target is named.
 func (b *bench) under(name string, at time.Time) []string {
-	targets := []string{}
-	if name != "" {
-		targets = append(targets, name)
+	if name == "" {
+		return nil
 	}
+	targets := []string{name}
 	for _, l := range b.lives {
-		if l.name == name || name == "" {
-			continue
-		}
-		for _, c := range l.cycles {
-			end := c.firstServed
-			if end.IsZero() {
-				end = c.ready // ready, and not known to have served
-				switch {
-				case c.leaves || c.arrives:
-					end = latest(c.stop, c.ready, b.obs.Deploy.ReportedAt)
-				case end.IsZero():
-					end = b.to
-				}
-			}
-			if !c.begin().After(at) && at.Before(end) {
-				targets = append(targets, l.name)
-				break
-			}
+		if l.name != name && slices.ContainsFunc(l.cycles, func(c cycle) bool { return within(at, c.begin(), b.returned(c)) }) {
+			targets = append(targets, l.name)
 		}
 	}
 	return targets
+}
+
+// returned is when a cycle was over: the target served again or, where that is not
+// known, was ready; of one that nobody waits for, at the latest when the deploy reported.
+func (b *bench) returned(c cycle) time.Time {
+	switch {
+	case !c.firstServed.IsZero():
+		return c.firstServed
+	case c.leaves || c.arrives:
+		return latest(c.stop, c.ready, b.obs.Deploy.ReportedAt)
+	case !c.ready.IsZero():
+		return c.ready
+	}
+	return b.to
 }
 
 // phaseAt is the index of the phase that holds a moment; -1 outside the window.

@@ -1,7 +1,9 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -179,6 +181,6 @@ func (b *bench) statesOf(name string) []StateSample {
 			states = append(states, s)
 		}
 	}
-	slices.SortStableFunc(states, func(x, y StateSample) int { return x.At.Compare(y.At) })
+	slices.SortStableFunc(states, func(x, y StateSample) int { return cmp.Or(x.At.Compare(y.At), strings.Compare(x.Source, y.Source)) })
 	return states
 }
