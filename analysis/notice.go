@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"time"
 )
@@ -104,18 +103,15 @@ func (n *noticing) covers(d Deploy, from, to time.Time) bool {
 
 // take gives a sign to the deploy that it belongs to.
 func (n *noticing) take(s sign) {
-	tail, longest := n.service.Window.Tail, n.service.Window.Max
+	tail := n.service.Window.Tail
 	for _, each := range n.before {
 		d := &each.deploy
-		switch {
-		case !s.at.Before(d.StartedAt) && !s.at.After(d.SeenUntil):
-		case s.at.After(d.SeenUntil) && s.at.Sub(d.SeenUntil) <= tail && s.at.Sub(d.StartedAt) <= longest:
-			d.SeenUntil = s.at
-		case s.at.Before(d.StartedAt) && d.StartedAt.Sub(s.at) <= tail && d.SeenUntil.Sub(s.at) <= longest:
-			d.StartedAt = s.at
-		default:
+		start, end := earliest(d.StartedAt, s.at), latest(d.SeenUntil, s.at)
+		longest := max(n.service.Window.Max, d.SeenUntil.Sub(d.StartedAt))
+		if d.StartedAt.Sub(s.at) > tail || s.at.Sub(d.SeenUntil) > tail || end.Sub(start) > longest {
 			continue
 		}
+		d.StartedAt, d.SeenUntil = start, end
 		each.signs = append(each.signs, s)
 		return
 	}
@@ -127,12 +123,10 @@ func (n *noticing) take(s sign) {
 
 // merge finds the announced deploys that noticed ones turned out to be: those that
 // explain all of them, from the first sign to the last. Which signs can still be seen
-// does not matter: a deploy that was noticed long ago does not go for want of them.
+// does not matter: a deploy that was noticed long ago does not go for want of them. One
+// that is new is none of them: its signs would have been explained.
 func (n *noticing) merge() {
 	for _, each := range n.before {
-		if each.was.ID == "" {
-			continue
-		}
 		i := slices.IndexFunc(n.told, func(d Deploy) bool { return n.covers(d, each.deploy.StartedAt, each.deploy.SeenUntil) })
 		if i >= 0 {
 			n.found.Merged[each.was.ID] = n.told[i].ID
@@ -144,9 +138,6 @@ func (n *noticing) merge() {
 func (n *noticing) name() {
 	for _, each := range n.before {
 		d := &each.deploy
-		if n.found.Merged[d.ID] != "" {
-			continue
-		}
 		if d.ID == "" {
 			if !each.opens() {
 				continue
@@ -164,32 +155,25 @@ func (n *noticing) name() {
 
 // opens reports whether the signs are more than scaling.
 func (n *noticed) opens() bool {
-	out, in := n.targets(signOut), n.targets(signIn)
-	return len(n.targets(signRestart, signKilled, signReady, signEjected)) > 0 || len(out) > 0 && len(in) > 0
+	return n.has(signRestart, signKilled, signReady, signEjected) || n.has(signOut) && n.has(signIn)
 }
 
 // kind guesses what it was: targets in the place of others are blue/green; where
 // something died or fell out and nothing was stopped on purpose, it is a fault.
 func (n *noticed) kind() DeployKind {
 	switch {
-	case len(n.targets(signOut)) > 0 && len(n.targets(signIn)) > 0:
+	case n.has(signOut) && n.has(signIn):
 		return KindBlueGreen
-	case len(n.targets(signRestart)) > 0:
+	case n.has(signRestart):
 		return KindRolling
-	case len(n.targets(signKilled, signEjected)) > 0:
+	case n.has(signKilled, signEjected):
 		return KindFault
 	}
 	return KindRolling
 }
 
-func (n *noticed) targets(kinds ...signKind) []string {
-	names := map[string]bool{}
-	for _, s := range n.signs {
-		if slices.Contains(kinds, s.what) {
-			names[s.target] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(names))
+func (n *noticed) has(kinds ...signKind) bool {
+	return slices.ContainsFunc(n.signs, func(s sign) bool { return slices.Contains(kinds, s.what) })
 }
 
 // signsOf finds the signs in what nobody assigned to a deploy, oldest first.
@@ -205,11 +189,7 @@ func signsOf(service Service, steps []Step, states []StateSample) []sign {
 // it had been at work before: the first start of all is none.
 func stepSigns(steps []Step, states []StateSample) []sign {
 	worked := map[string]time.Time{} // since when a target is known to have been at work
-	known := func(target string, at time.Time) {
-		if first, ok := worked[target]; !ok || at.Before(first) {
-			worked[target] = at
-		}
-	}
+	known := func(target string, at time.Time) { worked[target] = earliest(worked[target], at) }
 	for _, s := range steps {
 		known(s.Target, s.At)
 	}
