@@ -89,14 +89,15 @@ func parseLatency(b []byte) (time.Duration, bool) {
 	if dash(b) {
 		return -1, true
 	}
-	seconds, err := strconv.ParseFloat(string(b), 64)
-	if err != nil || !(seconds <= longestLatency.Seconds()) { // NaN too
+	number, negative := bytes.CutPrefix(b, []byte("-"))
+	latency, ok := parseNanoseconds(number)
+	switch {
+	case !ok, latency > longestLatency && !negative:
 		return 0, false
-	}
-	if seconds < 0 {
+	case negative && latency > 0:
 		return -1, true
 	}
-	return time.Duration(seconds * 1e9), true
+	return latency, true
 }
 
 // outcome puts a check's end into the words for requests; empty where none fits.

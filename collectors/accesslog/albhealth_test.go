@@ -73,6 +73,20 @@ func TestFieldsOfHealthAndConnectionLinesByName(t *testing.T) {
 	}
 }
 
+// Latencies are decimals, read exactly to the nanosecond.
+func TestParseLatency(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"-": -1, "-1": -1, "-0.5": -1, "0": 0, "-0.0": 0, "4.036": 4036 * time.Millisecond, "0.019584011": 19584011,
+		"1.0000000004": 1e9, "1.0000000005": 1e9 + 1, "0.9999999999": 1e9, "7.": -2, "3600": time.Hour, "3600.000000000": time.Hour, "0000000003": -2,
+		"3600.000000001": -2, "9999999999": -2, "": -2, "--1": -2, "-x": -2, "+1": -2, "1e3": -2, "0x1p-2": -2, "1_0": -2, "NaN": -2, "inf": -2, ".5": -2, "1.2.3": -2, "1 ": -2,
+	} {
+		got, ok := parseLatency([]byte(text))
+		if ok != (want != -2) || ok && got != want {
+			t.Errorf("%q = %d, %v; want %d", text, got, ok, want)
+		}
+	}
+}
+
 func FuzzHealthLine(f *testing.F)     { fuzzOwnLine(f, 0) }
 func FuzzConnectionLine(f *testing.F) { fuzzOwnLine(f, 1) }
 

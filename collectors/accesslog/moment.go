@@ -23,7 +23,7 @@ func parseLocal(b []byte, zone *time.Location) (int64, bool) {
 	if day > 28 && day > daysIn(y, month) {
 		return 0, false
 	}
-	micros, rest, ok := fraction(b[whole:])
+	micros, rest, ok := fraction(b[whole:], 6)
 	if !ok {
 		return 0, false
 	}
@@ -80,38 +80,62 @@ func parseOffset(b []byte) (int64, bool) {
 	return seconds, true
 }
 
-// fraction reads ".655" as microseconds, cut after the sixth decimal, and answers
-// what follows. No fraction is none.
-func fraction(b []byte) (micros int64, rest []byte, ok bool) {
+// fraction reads ".655" as a number of so many places, cut after the last of them, and
+// answers what follows. No fraction is none.
+func fraction(b []byte, places int) (n int64, rest []byte, ok bool) {
 	if len(b) == 0 || b[0] != '.' {
 		return 0, b, true
 	}
-	places := 0
+	read := 0
 	for b = b[1:]; len(b) > 0 && b[0]-'0' <= 9; b = b[1:] {
-		if places < 6 {
-			micros = micros*10 + int64(b[0]-'0')
+		if read < places {
+			n = n*10 + int64(b[0]-'0')
 		}
-		places++
+		read++
 	}
-	for filled := places; filled < 6; filled++ {
-		micros *= 10
+	for filled := read; filled < places; filled++ {
+		n *= 10
 	}
-	return micros, b, places > 0
+	return n, b, read > 0
+}
+
+// wholeNumber reads the digits that b begins with, of which there must be at least
+// one and at most as many as said.
+func wholeNumber(b []byte, most int) (n int64, rest []byte, ok bool) {
+	i := 0
+	for i < len(b) && i <= most && b[i]-'0' <= 9 {
+		n = n*10 + int64(b[i]-'0')
+		i++
+	}
+	return n, b[i:], i > 0 && i <= most
 }
 
 // parseSeconds reads seconds with decimals ("1.394", "1700000000.123", "0") as
 // microseconds. The largest that is read has twelve digits before the point.
 func parseSeconds(b []byte) (int64, bool) {
-	whole, i := int64(0), 0
-	for i < len(b) && b[i]-'0' <= 9 {
-		whole = whole*10 + int64(b[i]-'0')
-		i++
-	}
-	if i == 0 || i > 12 {
+	whole, b, ok := wholeNumber(b, 12)
+	if !ok {
 		return 0, false
 	}
-	micros, rest, ok := fraction(b[i:])
+	micros, rest, ok := fraction(b, 6)
 	return whole*1e6 + micros, ok && len(rest) == 0
+}
+
+// parseNanoseconds reads seconds with decimals, of at most nine digits before the
+// point, rounded to the nearest nanosecond.
+func parseNanoseconds(b []byte) (time.Duration, bool) {
+	whole, b, ok := wholeNumber(b, 9)
+	if !ok {
+		return 0, false
+	}
+	nanos, rest, ok := fraction(b, 9)
+	if !ok || len(rest) > 0 {
+		return 0, false
+	}
+	if len(b) > 10 && b[10] >= '5' { // the tenth place
+		nanos++
+	}
+	return time.Duration(whole*1e9 + nanos), true
 }
 
 // monthOf is 1 for "Jan", in any case, and 0 for what is no month.

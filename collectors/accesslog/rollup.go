@@ -180,14 +180,14 @@ func (r *rollup) count(e *entry, number int) {
 	sum := &r.sums[cell]
 	sum.count++
 	sum.first, sum.last = min(sum.first, moment), max(sum.last, e.end)
-	took := int64(0)
-	if e.hasStart {
-		took = max(e.end-e.start, 0)
+	took, timed := int64(0), e.hasStart && e.end >= e.start
+	if timed {
+		took = e.end - e.start
 	}
 	if e.masked {
 		sum.masked++
 	}
-	if outcome == analysis.OutcomeOK && e.hasStart && !e.webSocket && !e.openEnded {
+	if outcome == analysis.OutcomeOK && timed && !e.webSocket && !e.openEnded {
 		if sum.latency < 0 {
 			sum.latency = r.latencies.of(&key)
 		}

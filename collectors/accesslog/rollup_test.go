@@ -71,6 +71,20 @@ func TestLineWithoutStartIsCountedByItsEnd(t *testing.T) {
 	}
 }
 
+// A request that ends before it starts took no time that is known: it is counted, and
+// is in no percentile.
+func TestEndBeforeStartIsNoLatency(t *testing.T) {
+	text := logLine{took: "-5ms"}.String() + logLine{took: "0s"}.String() + logLine{took: "40ms"}.String()
+	b := rollUp(t, benchRules(t), []byte(text))
+	count := 0
+	for _, c := range b.Cells {
+		count += c.Count
+	}
+	if count != 3 || len(b.Latencies) != 1 || b.Latencies[0].Took.Count() != 2 || b.Latencies[0].Took.Max() != 40000 {
+		t.Errorf("%d counted, latencies %+v", count, b.Latencies)
+	}
+}
+
 func TestFailuresAreKeptOneByOne(t *testing.T) {
 	text := logLine{}.String() +
 		logLine{status: "502", targetStatus: "-", wait: "-1", path: `/v1/orders?q=\x22x\x22`, agent: `curl/8 \xC3\x88`}.String() +
