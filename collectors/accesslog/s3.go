@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -69,14 +70,17 @@ type bucket struct {
 // layoutRegion is a prefix that ends at or below the region of AWS's layout.
 var layoutRegion = regexp.MustCompile(`^((?:.*/)?AWSLogs/\d{12}/elasticloadbalancing/[a-z0-9-]+)(/.*)?$`)
 
+// layoutAccount is the folder of an account in AWS's layout, with or without what it
+// keeps the logs of load balancers in.
+var layoutAccount = regexp.MustCompile(`^((?:.*/)?AWSLogs/\d{12}/)(?:elasticloadbalancing/)?$`)
+
 func (b *bucket) list(ctx context.Context, from, to time.Time, found func(stored)) error {
-	regions, err := b.regions(ctx)
+	regions, layout, err := b.regions(ctx)
 	if err != nil {
 		return err
 	}
-	if regions == nil {
-		_, err := b.page(ctx, b.prefix, "", found)
-		return err
+	if !layout {
+		return b.everything(ctx, found)
 	}
 	for _, region := range regions {
 		for _, day := range days(from, to) {
@@ -88,14 +92,41 @@ func (b *bucket) list(ctx context.Context, from, to time.Time, found func(stored
 	return nil
 }
 
-// regions finds the folders above the dates of AWS's layout; nil where the prefix
-// has none, and then everything under it is listed.
-func (b *bucket) regions(ctx context.Context) ([]string, error) {
+// everything lists what lies in the folder that the prefix names; where nothing does
+// and it is named as a file is, that one object. What only begins with the same
+// letters (prod-other beside prod) is somebody else's, and a reader of one folder may
+// not be allowed to ask for it.
+func (b *bucket) everything(ctx context.Context, found func(stored)) error {
+	if b.prefix == "" || strings.HasSuffix(b.prefix, "/") {
+		_, err := b.page(ctx, b.prefix, "", found)
+		return err
+	}
+	some := false
+	_, err := b.page(ctx, b.prefix+"/", "", func(o stored) {
+		some = true
+		found(o)
+	})
+	if err != nil || some || path.Ext(b.prefix) == "" {
+		return err
+	}
+	_, err = b.page(ctx, b.prefix, "/", func(o stored) {
+		if o.key == b.prefix {
+			found(o)
+		}
+	})
+	return err
+}
+
+// regions finds the folders above the dates of AWS's layout. There are none before the
+// first object is delivered, and then there is nothing to read. layout is false where
+// there is no such layout under the prefix, or the prefix leads below the region: then
+// everything under it is to be listed.
+func (b *bucket) regions(ctx context.Context) (regions []string, layout bool, err error) {
 	if m := layoutRegion.FindStringSubmatch(b.prefix); m != nil {
 		if rest := strings.Trim(m[2], "/"); rest != "" {
-			return nil, nil // a day, or one object: list just that
+			return nil, false, nil // a day, or one object: list just that
 		}
-		return []string{m[1]}, nil
+		return []string{m[1]}, true, nil
 	}
 	base := b.prefix
 	if base != "" && !strings.HasSuffix(base, "/") {
@@ -104,26 +135,28 @@ func (b *bucket) regions(ctx context.Context) ([]string, error) {
 	if !strings.Contains("/"+base, "/AWSLogs/") {
 		base += "AWSLogs/"
 	}
-	if strings.HasSuffix("/"+base, "/AWSLogs/") {
-		accounts, err := b.page(ctx, base, "/", nil)
+	switch m := layoutAccount.FindStringSubmatch(base); {
+	case m != nil:
+		regions, err := b.page(ctx, m[1]+"elasticloadbalancing/", "/", nil)
+		return trimSlashes(regions), true, err
+	case !strings.HasSuffix("/"+base, "/AWSLogs/"):
+		return nil, false, nil
+	}
+	accounts, err := b.page(ctx, base, "/", nil)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, account := range accounts {
+		if !layoutAccount.MatchString(account) {
+			continue
+		}
+		list, err := b.page(ctx, account+"elasticloadbalancing/", "/", nil)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		var regions []string
-		for _, account := range accounts {
-			list, err := b.page(ctx, account+"elasticloadbalancing/", "/", nil)
-			if err != nil {
-				return nil, err
-			}
-			regions = append(regions, list...)
-		}
-		return trimSlashes(regions), nil
+		regions, layout = append(regions, list...), true
 	}
-	if !strings.HasSuffix(base, "elasticloadbalancing/") {
-		base += "elasticloadbalancing/"
-	}
-	regions, err := b.page(ctx, base, "/", nil)
-	return trimSlashes(regions), err
+	return trimSlashes(regions), layout, nil
 }
 
 func trimSlashes(list []string) []string {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +21,60 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
+
+// What only begins with the same letters as the prefix is another environment's, and
+// the README's least policy does not allow to ask for it: right after logging was
+// switched on there is nothing to read, and that is no reason to look elsewhere.
+func TestS3PrefixIsAFolder(t *testing.T) {
+	line := compress([]byte(logLine{}.String()))
+	const test = "AWSLogs/123456789012/ELBAccessLogTestFile"
+	object := objectKey("2026-10-14 02:30", "a")
+	for _, c := range []struct {
+		name, prefix string
+		keys, want   []string
+	}{
+		{"nothing delivered yet", "prod", []string{"prod/" + test}, nil},
+		{"nothing delivered yet, prefix with a slash", "prod/", []string{"prod/" + test}, nil},
+		{"nothing delivered yet, prefix with AWSLogs", "prod/AWSLogs", []string{"prod/" + test}, nil},
+		{"nothing delivered yet, prefix with the account", "prod/AWSLogs/123456789012", []string{"prod/" + test}, nil},
+		{"nothing delivered yet, prefix with the service", "prod/AWSLogs/123456789012/elasticloadbalancing", []string{"prod/" + test}, nil},
+		{"one of two accounts", "prod", []string{"prod/" + test, "prod/AWSLogs/210987654321/CloudTrail/x.json.gz", "prod/" + object}, []string{"prod/" + object}},
+		{"no layout", "prod", []string{"prod/a.log.gz", "prod/deep/b.log.gz"}, []string{"prod/a.log.gz", "prod/deep/b.log.gz"}},
+		{"no accounts in AWSLogs", "prod", []string{"prod/AWSLogs/copy/a.log.gz"}, []string{"prod/AWSLogs/copy/a.log.gz"}},
+		{"a folder of one's own in AWSLogs", "prod/AWSLogs/copy", []string{"prod/AWSLogs/copy/a.log.gz"}, []string{"prod/AWSLogs/copy/a.log.gz"}},
+		{"one day", "prod/" + path.Dir(object), []string{"prod/" + object}, []string{"prod/" + object}},
+		{"one object", "prod/" + object, []string{"prod/" + object}, []string{"prod/" + object}},
+		{"one file", "prod/a.log", []string{"prod/a.log", "prod/a.log-other", "prod/a.log.gz"}, []string{"prod/a.log"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var mu sync.Mutex
+			var asked []string
+			server, put := s3Server(t, watching(func(req *http.Request) {
+				if req.URL.Query().Get("list-type") == "2" {
+					mu.Lock()
+					defer mu.Unlock()
+					asked = append(asked, req.URL.Query().Get("prefix"))
+				}
+			}))
+			for _, key := range append(c.keys, "prod-other/"+object, "prod2.log") {
+				put(key, line)
+			}
+			sink := &memory{}
+			if err := newReader(t, "s3://bucket/"+c.prefix, sink, withEndpoint(server)).Collect(t.Context(), testFrom, testTo, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := sink.keys(); !slices.Equal(got, c.want) {
+				t.Errorf("read %v, want %v", got, c.want)
+			}
+			for _, prefix := range asked {
+				inLayout := strings.HasPrefix(prefix, "prod/AWSLogs/")
+				if c.want == nil && !inLayout || !strings.HasPrefix(prefix, "prod/") {
+					t.Errorf("asked for %q", prefix)
+				}
+			}
+		})
+	}
+}
 
 // Pages of a listing, through a server that cuts them at 1000 keys as S3 does.
 func TestS3ManyPages(t *testing.T) {
