@@ -60,7 +60,7 @@ bench-peers: ## log ingest against gunzip, DuckDB and GoAccess: the README's tab
 	@mkdir -p .tools/bench/node
 	@cd .tools/bench/node && { grep -qsF '"$(DUCKDB_VERSION)"' package.json || \
 		{ echo '{"private":true}' >package.json && npm install --no-fund --no-audit --save-exact @duckdb/node-api@$(DUCKDB_VERSION); }; }
-	go run ./collectors/accesslog/benchpeers -dir .tools/bench
+	go run ./benchpeers -dir .tools/bench
 
 check: ## what CI runs
 	.ci/run

@@ -110,15 +110,12 @@ func contents(t *testing.T, path string) string {
 	for _, s := range sources {
 		fmt.Fprintf(&b, "source %s %s objects %d lines %d set aside %d partial %d last %v failed %d\n",
 			s.Source, s.Kind, s.Objects, s.Lines, s.SetAside, s.PartialObjects, s.LastEvidence, len(s.Holes))
-		lines, err := db.SetAside(t.Context(), "shop", s.Source, 1<<20)
+		err := db.EachSetAside(t.Context(), "shop", s.Source, func(l store.SetAsideRow) error {
+			fmt.Fprintf(&b, "aside %+v\n", l)
+			return nil
+		})
 		if err != nil {
 			t.Fatal(err)
-		}
-		slices.SortFunc(lines, func(a, b store.SetAsideRow) int {
-			return strings.Compare(fmt.Sprintf("%s %9d", a.Object, a.Line), fmt.Sprintf("%s %9d", b.Object, b.Line))
-		})
-		for _, l := range lines {
-			fmt.Fprintf(&b, "aside %+v\n", l)
 		}
 	}
 	o, err := db.ObservationsBetween(t.Context(), "shop", crashStart.Add(-time.Hour), crashStart.Add(2*time.Hour), "")

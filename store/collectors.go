@@ -77,7 +77,7 @@ func readCollectorStatus(ctx context.Context, s *sql.Tx) ([]CollectorStatus, err
 			err = unread(ctx, s, id, &all[i])
 		}
 		if err == nil && all[i].SetAside > 0 {
-			all[i].LastSetAside, err = readSetAside(ctx, s, all[i].Service, all[i].Source, setAsideShown)
+			all[i].LastSetAside, err = rowsOf(ctx, s, scanSetAside, selectSetAside+` ORDER BY o.id DESC, a.line LIMIT ?`, id, setAsideShown)
 		}
 		if err != nil {
 			return nil, err
@@ -141,25 +141,4 @@ func (db *DB) CollectedUntil(ctx context.Context, service, source string, by tim
 type SetAsideRow struct {
 	Object string
 	analysis.SetAsideLine
-}
-
-// SetAside returns lines of a source that were not understood, from the object that
-// was stored last, at most limit.
-func (db *DB) SetAside(ctx context.Context, service, source string, limit int) (lines []SetAsideRow, err error) {
-	err = db.view(ctx, func(s *sql.Tx) error {
-		lines, err = readSetAside(ctx, s, service, source, limit)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read lines set aside of %s: %w", source, err)
-	}
-	return lines, nil
-}
-
-func readSetAside(ctx context.Context, s *sql.Tx, service, source string, limit int) ([]SetAsideRow, error) {
-	return rowsOf(ctx, s, func(rows *sql.Rows, l *SetAsideRow) error {
-		return rows.Scan(&l.Object, &l.Line, &l.Offset, &l.Reason, &l.Detail, &l.Kind, &l.Raw)
-	}, `SELECT o.key, a.line, a.offset, a.reason, a.detail, a.kind, a.raw FROM set_aside a JOIN object o ON o.id = a.object_id
-		JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
-		WHERE s.name = ? AND c.source = ? ORDER BY a.object_id DESC, a.line LIMIT ?`, service, source, limit)
 }

@@ -178,7 +178,8 @@ func TestSetAsideKeepsLinesWhole(t *testing.T) {
 	b.Lines = []analysis.SetAsideLine{{Line: 7, Offset: 99, Reason: "too_few_fields", Detail: "3 of 13", Kind: "unknown", Raw: []byte("\x00\xff<b>")}, {Line: 9}}
 	_, err := db.AddObject(ctx, "orders-api", b)
 	must(t, err)
-	got, err := db.SetAside(ctx, "orders-api", "alb", 10)
+	page, err := db.SetAsideLines(ctx, "orders-api", "alb", 0, 10)
+	got := page.Rows
 	want := []store.SetAsideRow{{Object: "o", SetAsideLine: b.Lines[0]}, {Object: "o", SetAsideLine: b.Lines[1]}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)

@@ -60,8 +60,11 @@ func (db *DB) Objects(ctx context.Context, service, source string, skip, limit i
 	return page, nil
 }
 
-const selectSetAside = `SELECT o.key, a.line, a.offset, a.reason, a.detail, a.kind, a.raw FROM object o JOIN set_aside a ON a.object_id = o.id
-	WHERE o.collector_id = ? ORDER BY o.key, a.line`
+const (
+	selectSetAside = `SELECT o.key, a.line, a.offset, a.reason, a.detail, a.kind, a.raw FROM object o JOIN set_aside a ON a.object_id = o.id
+		WHERE o.collector_id = ?`
+	inOrder = ` ORDER BY o.key, a.line`
+)
 
 func scanSetAside(rows *sql.Rows, l *SetAsideRow) error {
 	return rows.Scan(&l.Object, &l.Line, &l.Offset, &l.Reason, &l.Detail, &l.Kind, &l.Raw)
@@ -75,7 +78,7 @@ func (db *DB) SetAsideLines(ctx context.Context, service, source string, skip, l
 		if err != nil {
 			return err
 		}
-		page.Rows, err = rowsOf(ctx, s, scanSetAside, selectSetAside+` LIMIT ? OFFSET ?`, id, limit, skip)
+		page.Rows, err = rowsOf(ctx, s, scanSetAside, selectSetAside+inOrder+` LIMIT ? OFFSET ?`, id, limit, skip)
 		return err
 	})
 	if err != nil {
@@ -94,7 +97,7 @@ func (db *DB) EachSetAside(ctx context.Context, service, source string, visit fu
 		if err != nil {
 			return err
 		}
-		rows, err := s.QueryContext(ctx, selectSetAside, id)
+		rows, err := s.QueryContext(ctx, selectSetAside+inOrder, id)
 		if err != nil {
 			return err
 		}

@@ -34,10 +34,10 @@ func TestOverviewIsWhatTheSingleCallsSay(t *testing.T) {
 	if !reflect.DeepEqual(all[1].Collectors, collectors) || !reflect.DeepEqual(all[1].Deploys, summaries) || len(summaries) != 2 {
 		t.Errorf("the overview differs from the single calls: %+v", all[1])
 	}
-	aside, err := db.SetAside(ctx, "orders-api", "alb", 10)
+	aside, err := db.SetAsideLines(ctx, "orders-api", "alb", 0, 10)
 	must(t, err)
-	if len(aside) != 1 || !reflect.DeepEqual(collectors[0].LastSetAside, aside) {
-		t.Errorf("lines with the source: %+v, by themselves: %+v", collectors[0].LastSetAside, aside)
+	if len(aside.Rows) != 1 || !reflect.DeepEqual(collectors[0].LastSetAside, aside.Rows) {
+		t.Errorf("lines with the source: %+v, by themselves: %+v", collectors[0].LastSetAside, aside.Rows)
 	}
 	list, err := db.DeployList(ctx, "orders-api", 2)
 	must(t, err)

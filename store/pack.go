@@ -30,9 +30,9 @@ import (
 //	         number of kinds, then each: node, target group, target, class, outcome
 //	         and route as indexes of strings, status, target status
 //	cells    1 byte: bits 0–3 second within the ten, bit 4 has first, bit 5 has
-//	         last, bit 7 has masked; kind; count; masked; first as signed microseconds
-//	         from its second; last as signed microseconds from first (or from the
-//	         second)
+//	         last, bit 6 is not used and 0, bit 7 has masked; kind; count; masked;
+//	         first as signed microseconds from its second; last as signed
+//	         microseconds from first (or from the second)
 //	         number of latencies, then each: second within the ten, node, class and
 //	         route as indexes of strings, the longest, the number of values and the
 //	         number of buckets
@@ -68,7 +68,8 @@ func bucketOf(second int64) int64 {
 }
 
 // packCells packs the cells and the latencies of one object, which must all be of its
-// source, and latencies of seconds that have a cell.
+// source, and the latencies of stretches of ten seconds that have a cell: a row is made
+// for cells.
 func packCells(source string, cells []analysis.Cell, latencies []analysis.Latencies) ([]packedCells, error) {
 	order := make([]*analysis.Cell, len(cells))
 	for i := range cells {
@@ -106,7 +107,7 @@ func packCells(source string, cells []analysis.Cell, latencies []analysis.Latenc
 		order, spread = order[n:], spread[m:]
 	}
 	if len(spread) > 0 {
-		return nil, fmt.Errorf("latencies of %s, of which there is no cell", seconds(spread[0].Second).Format(time.RFC3339))
+		return nil, fmt.Errorf("latencies of %s, in whose ten seconds there is no cell", seconds(spread[0].Second).Format(time.RFC3339))
 	}
 	return rows, nil
 }

@@ -9,8 +9,8 @@
 // so that a machine whose speed drifts treats them alike; the table gives medians,
 // and ratios are medians of the rounds' own.
 //
-//	go run ./collectors/accesslog/benchpeers -dir .tools/bench
-//	go run ./collectors/accesslog/benchpeers -dir .tools/bench -scale
+//	go run ./benchpeers -dir .tools/bench
+//	go run ./benchpeers -dir .tools/bench -scale
 package main
 
 import (
