@@ -148,15 +148,16 @@ func TestBlueGreenReportedEarly(t *testing.T) {
 	s.claim(r, ClaimAlwaysOneTarget, Inconclusive, ReasonServedUnknown)
 }
 
-// A failure that names no target, long after blue is gone, is not the stop's doing;
-// one that was sent to blue, or to green before it could serve, is the deploy's.
+// A failure that names no target, after blue left rotation, is not its stop's doing, not
+// even at that moment; one that was sent to blue, or to green before it could serve, or
+// that failed while the one took over from the other, is the deploy's.
 func TestBlueGreenCauses(t *testing.T) {
 	for _, c := range []struct {
 		target string
 		at     float64
 		cause  Cause
 	}{
-		{"", 200, CauseUnexplained}, {"blue", 200, CauseDeploy}, {"green", 74.9, CauseDeploy}, {"", 106, CauseDeploy},
+		{"", 200, CauseUnexplained}, {"blue", 200, CauseDeploy}, {"green", 74.9, CauseDeploy}, {"", 76, CauseDeploy}, {"", 106, CauseUnexplained},
 		{"", 70, CauseUnexplained}, {"green", 200, CauseUnexplained},
 	} {
 		s := newBlueGreen(t)

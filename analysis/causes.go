@@ -44,7 +44,7 @@ func (b *bench) findCauses() {
 
 // meetsDeploy reports whether a failure meets the down interval, or the moments of
 // stop and return ± the check's timeout, of the target it was sent to; or of any
-// target, where no witness names one; or a time with no target in rotation.
+// target in rotation, where no witness names one; or a time with no target in rotation.
 func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 	if b.obs.Deploy.ID == "" {
 		return false
@@ -66,6 +66,9 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 					back = c.stop
 				}
 				met = !to.Before(down) && from.Before(back) || near(from, to, c.stop, slack)
+				if f.target == "" && b.isOut(l, c, from) && b.othersServe(l, f.end) {
+					met = false // it was not sent there, and there was another one to send it to
+				}
 			}
 			if met || (c.arrives || ok) && near(from, to, c.firstServed, slack) {
 				return true

@@ -33,6 +33,11 @@ func TestWhatMeetsTheDeploy(t *testing.T) {
 		{"clocks that leave a second open", "api-1", 93, 94, func(b *table) { b.doubt = time.Second }, true},
 		{"clocks that leave a second open at the other end", "api-1", 118, 119, func(b *table) { b.doubt = time.Second }, true},
 		{"clocks do not narrow it", "api-1", 105, 106, func(b *table) { b.doubt = 20 * time.Second }, true},
+		{"nobody named, out since, and the other served", "", 105, 106, func(b *table) { b.out() }, false},
+		{"named, out since, and the other served", "api-1", 105, 106, func(b *table) { b.out() }, true},
+		{"nobody named, out since, and the other did not serve", "", 107, 108, func(b *table) { b.out() }, true},
+		{"nobody named, out since, at its return", "", 113, 113.5, func(b *table) { b.out() }, true},
+		{"nobody named, out since, at its stop", "", 101, 102, func(b *table) { b.out(); b.life("api-1").cycles[0].out = b.at(98) }, false},
 		{"no deploy", "api-1", 105, 106, func(b *table) { b.obs.Deploy.ID = "" }, false},
 		{"a cycle without a stop", "api-1", 115, 116, func(b *table) { b.life("api-1").cycles[0].stop = time.Time{} }, false},
 		{"it served on after the stop: the timeout before that", "api-1", 97, 98, func(b *table) { b.life("api-1").cycles[0].lastServed = b.at(101) }, true},
@@ -70,6 +75,12 @@ func TestWhatMeetsTheDeploy(t *testing.T) {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
+}
+
+// out has api-1 out of rotation since its last request, while api-2 served until 106.
+func (b *table) out() {
+	b.life("api-1").cycles[0].out = b.at(95)
+	b.life("api-2", 98, 99, 100, 101, 102, 103, 104, 105, 106, 113, 114)
 }
 
 // leave lets api-1 stop for good, arrive lets it begin for the first time.

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -33,9 +34,18 @@ func TestCauses(t *testing.T) {
 		{"at the stopped target", func(s *scene) { failAt(s, "api-1", 502, 0, 105) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
 		{"within the check's timeout after the return", func(s *scene) { failAt(s, "api-1", 502, 0, 135.5) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
 		{"at the other target meanwhile", func(s *scene) { failAt(s, "api-2", 502, 0, 105) }, CauseUnexplained, 1, Inconclusive, ReasonUnexplained},
-		{"no target named, one was down", func(s *scene) { failAt(s, "", 503, 0, 105) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
+		{"no target named, one was down, and out of rotation before", func(s *scene) { failAt(s, "", 503, 0, 105) }, CauseUnexplained, 1, Inconclusive, ReasonUnexplained},
+		{"no target named, one had just left rotation", func(s *scene) { failAt(s, "", 503, 0, 86.5) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
+		{"no target named, one was down, and the other did not serve", func(s *scene) {
+			s.obs.Cells = slices.DeleteFunc(s.obs.Cells, func(c Cell) bool {
+				return c.Target == "api-2" && c.Second >= s.at(102).Unix() && c.Second < s.at(109).Unix()
+			})
+			s.obs.Handled = slices.DeleteFunc(s.obs.Handled, func(h HandledRequest) bool { return h.Target == "api-2" && within(h.At, s.at(102), s.at(109)) })
+			failAt(s, "", 503, 0, 105)
+		}, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
 		{"refused for what the client sent", func(s *scene) { failAt(s, "", 501, 0, 150) }, CauseClient, 1, Supported, ReasonNoFailure},
-		{"refused so, while a target was down", func(s *scene) { failAt(s, "", 501, 0, 105) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
+		{"refused so, while a target was out of rotation", func(s *scene) { failAt(s, "", 501, 0, 105) }, CauseClient, 1, Supported, ReasonNoFailure},
+		{"refused so, as a target left rotation", func(s *scene) { failAt(s, "", 501, 0, 86.5) }, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
 		{"refused so after a target was asked", func(s *scene) { failAt(s, "api-2", 501, 0, 150) }, CauseUnexplained, 1, Inconclusive, ReasonUnexplained},
 		{"a target answered so", func(s *scene) { failAt(s, "api-2", 501, 501, 150) }, CauseUnexplained, 1, Inconclusive, ReasonUnexplained},
 		{"joins another deploy's restart", func(s *scene) {

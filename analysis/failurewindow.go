@@ -44,7 +44,7 @@ func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
 }
 
 // failedTarget is the target that a failed request was sent to; where no witness
-// says, the one target that was down at that moment.
+// says, the one target that was down at that moment and to which it may have been sent.
 func (b *bench) failedTarget(f failure) string {
 	if f.target != "" {
 		return f.target
@@ -54,6 +54,9 @@ func (b *bench) failedTarget(f failure) string {
 		for _, c := range l.cycles {
 			if c.leaves && f.start.After(c.stop.Add(b.slack(l.group))) {
 				continue // it is gone for good, and nobody is sent to it any more
+			}
+			if b.isOut(l, c, f.start) {
+				continue
 			}
 			if from, to, _ := b.down(c); overlap(f.start, f.end, from, to) {
 				if name != "" && name != l.name {
@@ -87,6 +90,22 @@ func (l *life) servedBetween(from, to time.Time) bool {
 		return -1
 	})
 	return i < len(l.points) && l.points[i].Before(to)
+}
+
+// servedAround are the last moment at which a target is known to have served until
+// another one, and the first from then on; zero where it did not.
+func (l *life) servedAround(at time.Time) (before, after time.Time) {
+	i, found := slices.BinarySearchFunc(l.points, at, time.Time.Compare)
+	if i > 0 {
+		before = l.points[i-1]
+	}
+	if i < len(l.points) {
+		after = l.points[i]
+	}
+	if found {
+		before = after
+	}
+	return before, after
 }
 
 func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWindow {

@@ -32,6 +32,7 @@ func Judge(obs Observations) Report {
 	b.offsets = b.clocks()
 	b.doubt = b.clockDoubt()
 	b.checkStops()
+	b.findEjections()
 	b.findCauses()
 
 	r := &b.report

@@ -25,6 +25,7 @@ type cycle struct {
 	marked, deregistered, stop, restart, killed, ready time.Time
 	registered                                         time.Time // of a target that arrives
 	lastServed, firstServed                            time.Time
+	out                                                time.Time // from when on nothing more was sent to it, until firstServed; zero where that is not known
 	onPurpose                                          bool      // it was told to stop
 	arrives                                            bool      // it was started, not stopped: stop is zero, and restart the start
 	leaves                                             bool      // nobody waits for its return

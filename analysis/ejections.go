@@ -1,0 +1,84 @@
+package analysis
+
+import "time"
+
+// findEjections finds, for every stop, from when on nothing more was sent to the target.
+// A failed request of which no witness says where it was sent was not sent there either.
+func (b *bench) findEjections() {
+	for _, l := range b.lives {
+		for i := range l.cycles {
+			c := &l.cycles[i]
+			gone, back, _ := b.down(*c)
+			last := b.lastSent(l.name, gone, back)
+			if out := l.displayedOut(*c, back); !out.IsZero() {
+				c.out = latest(out, gone, last)
+			}
+			if last.IsZero() && b.quietBefore(l, *c) {
+				c.out = gone
+			}
+		}
+	}
+}
+
+// displayedOut is when the load balancer first displayed that a target was out of
+// rotation for a stop; zero where it did not, before the target was back.
+func (l *life) displayedOut(c cycle, back time.Time) (out time.Time) {
+	for _, ch := range l.changes {
+		switch {
+		case !ch.seen.Before(back):
+			return out
+		case !ch.in:
+			out = ch.seen
+		case ch.seen.Before(latest(c.stop, c.ready)):
+			out = time.Time{}
+		}
+	}
+	return out
+}
+
+// isOut reports whether nothing was sent to a target at a moment, after it had left and
+// before it served again. For the check's timeout after its last request it may have
+// had another one under way.
+func (b *bench) isOut(l *life, c cycle, at time.Time) bool {
+	return !c.out.IsZero() && at.After(c.out.Add(b.slack(l.group))) && (c.firstServed.IsZero() || at.Before(c.firstServed))
+}
+
+// lastSent is the last moment between two at which the access logs that count say that
+// a request was sent to a target and failed there, whether or not another one answered
+// it; zero where there is none.
+func (b *bench) lastSent(target string, from, to time.Time) (last time.Time) {
+	for i := range b.obs.Requests {
+		r := &b.obs.Requests[i]
+		failed := r.Target == target && b.counting[r.Source] && r.Outcome.Failure()
+		if (failed || b.maskedOn(r, target)) && r.moment().After(from) && r.moment().Before(to) {
+			last = latest(last, r.moment())
+		}
+	}
+	for _, cell := range b.unkept {
+		if cell.Target == target && b.counting[cell.Source] && cell.Last.After(from) && cell.First.Before(to) {
+			last = latest(last, cell.Last)
+		}
+	}
+	return last
+}
+
+// quietBefore reports whether a target served nothing before its stop for so many
+// requests of its group that it cannot be chance (5 %): until then it would have
+// answered what was sent to it.
+func (b *bench) quietBefore(l *life, c cycle) bool {
+	return b.passedOver(l, c, latest(c.lastServed, b.from), c.stop)
+}
+
+// othersServe reports whether another target of the group surely was in rotation at a
+// moment: it served before and after, no further apart than it usually pauses.
+func (b *bench) othersServe(l *life, at time.Time) bool {
+	for _, other := range b.lives {
+		if other == l || other.group != l.group {
+			continue
+		}
+		if before, after := other.servedAround(at); !after.IsZero() && after.Sub(before) <= pollReach*max(other.usualPause, time.Second) {
+			return true
+		}
+	}
+	return false
+}
