@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -16,7 +17,6 @@ func (b *bench) readGauges() {
 	for _, p := range b.report.Phases {
 		if p.Kind == "tail" {
 			tail = p.From.Time
-			break
 		}
 	}
 	type key struct{ source, target, metric string }
@@ -47,7 +47,7 @@ func (b *bench) readGauges() {
 func meanOf(samples []Gauge, from, to time.Time) *float64 {
 	sum, n := 0.0, 0
 	for _, g := range samples {
-		if !g.At.Before(from) && g.At.Before(to) {
+		if within(g.At, from, to) {
 			sum += g.Value
 			n++
 		}
@@ -71,7 +71,7 @@ func (b *bench) coverMetrics(m MetricsSource) Coverage {
 		}
 	}
 	failed := func(t time.Time) bool {
-		return slices.ContainsFunc(broken, func(r Run) bool { return t.Equal(r.To) || t.After(r.From) && t.Before(r.To) })
+		return slices.ContainsFunc(broken, func(r Run) bool { return t.Equal(r.To) || within(t, r.From.Add(time.Nanosecond), r.To) })
 	}
 	for _, g := range b.obs.Gauges {
 		if g.Source == m.Name && !failed(g.At) {
@@ -124,27 +124,18 @@ func (b *bench) downSpans(target string) []span {
 		if cycle.stop.IsZero() {
 			continue
 		}
-		back := cycle.ready
-		if back.IsZero() {
-			back = cycle.until
-		}
-		down = append(down, span{cycle.stop, back})
+		down = append(down, span{cycle.stop, cmp.Or(cycle.ready, cycle.until)})
 	}
 	return union(down)
 }
 
 // askedWhileDown reports whether a run is a scrape of a target that was stopped when
-// it was asked, or stopped before it could answer.
+// it was asked, or stopped before it could answer. When it was asked is the run's To:
+// From is when the scrape before it was.
 func (b *bench) askedWhileDown(r Run) bool {
-	for _, m := range b.obs.Service.Metrics {
-		if m.Name != r.Source {
-			continue
-		}
-		for _, d := range b.downSpans(m.Target) {
-			if !r.From.After(d.to.Add(b.stopSlack())) && !r.To.Before(d.from.Add(-b.stopSlack())) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(b.obs.Service.Metrics, func(m MetricsSource) bool {
+		return m.Name == r.Source && slices.ContainsFunc(b.downSpans(m.Target), func(d span) bool {
+			return !r.To.After(d.to.Add(b.stopSlack())) && !latest(r.To, r.At).Before(d.from.Add(-b.stopSlack()))
+		})
+	})
 }
