@@ -43,7 +43,7 @@ MUTATED := phases.go 'rule_*.go' 'claims*.go' verdict.go baseline.go newversion.
 # test does not hold in place yet.
 HELD = 'claims*.go' verdict.go baseline.go newversion.go judge.go spans.go gauges.go stopping.go inflight.go jobs.go drains.go causes.go surges.go statistics.go logdoubts.go failures.go classify.go telling.go vocabulary.go attribution.go 'coverage*.go' controls.go blindness.go failurewindow.go rotation.go detection.go checks.go counting.go part.go clocks.go window.go reach.go phases.go 'rule_*.go' $(UNHELD:%='!rule_%.go')
 UNHELD :=
-HELD += processes.go dependencies.go breakers.go ambiguous.go notice.go
+HELD += processes.go dependencies.go breakers.go ambiguous.go notice.go journeys.go
 
 mutants: ## conditions, bounds and signs of the judge that no test holds in place; MUTATED names the files
 	go run ./analysis/mutants $(MUTATED)

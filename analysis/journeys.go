@@ -68,7 +68,7 @@ func (b *bench) witnesses(j Journey) []witness {
 // missed reports whether a witness may have missed a step in [from, to]: it was blind,
 // or a process served whose lines told it of none.
 func (b *bench) missed(w witness, from, to time.Time) bool {
-	return b.unseenIn(w.sources, from, to) || slices.ContainsFunc(w.silent, func(s span) bool { return !s.from.After(to) && !s.to.Before(from) })
+	return b.unseenIn(w.sources, from, to) || slices.ContainsFunc(w.silent, func(s span) bool { return overlap(s.from, s.to, from, to) })
 }
 
 // trips are the journeys of one kind that a witness told, by the time they began.
@@ -131,32 +131,22 @@ func (c *JourneyCounts) add(more JourneyCounts) {
 // where its witness saw all of the time in which it was due: from the first attempt on,
 // and where that was at a later step, also as long before it as a journey may take.
 func (b *bench) ending(j Journey, w witness, t *trip) JourneyCounts {
-	within := j.Within
-	if within <= 0 {
-		within = EdgeReach
+	since, until := t.began, t.began.Add(j.Within)
+	if slices.Index(j.Steps, t.first) != 0 {
+		since = t.began.Add(-j.Within)
 	}
-	since, until := t.began, t.began.Add(within)
-	if len(j.Steps) > 0 && t.first != j.Steps[0] {
-		since = t.began.Add(-within)
-	}
-	all, atOnce := true, true
-	for _, step := range j.Steps {
-		all = all && t.ok(step) != nil
-		atOnce = atOnce && len(t.attempts[step]) > 0 && t.attempts[step][0].Outcome == OutcomeOK
-	}
+	missing := slices.ContainsFunc(j.Steps, func(step string) bool { return t.ok(step) == nil })
+	again := slices.ContainsFunc(j.Steps, func(step string) bool { return t.ok(step) != nil && t.attempts[step][0].Outcome != OutcomeOK })
 	wrong := b.wrongOrder(j, t)
 	if wrong != nil && wrong.late {
 		until = wrong.at
 	}
-	seenTo := b.obs.At
-	if end := b.obs.To.Add(b.obs.Service.JourneyReach()); seenTo.IsZero() || end.Before(seenTo) {
-		seenTo = end
-	}
+	seenTo := earliest(b.obs.At, b.obs.To.Add(b.obs.Service.JourneyReach()))
 	counts := JourneyCounts{Started: 1}
 	switch {
-	case wrong == nil && all && atOnce:
+	case !missing && !again:
 		counts.Completed = 1
-	case wrong == nil && all:
+	case !missing && wrong == nil:
 		counts.AfterRetries = 1
 	case until.After(seenTo) || b.missed(w, since, until):
 		counts.Undecided = 1
@@ -186,8 +176,9 @@ func (b *bench) wrongOrder(j Journey, t *trip) *skipped {
 				if ok.Source != later.Source { // two clocks
 					slack = b.doubt
 				}
-				failed := t.attempts[earlier][0].At.Before(later.At.Add(-slack)) && t.attempts[earlier][0].Outcome != OutcomeOK
-				if late = failed && ok.At.After(later.At.Add(slack)); !late {
+				// Where the first attempt is not the one that succeeded, it failed.
+				tried := t.attempts[earlier][0].At.Before(later.At.Add(-slack))
+				if late = tried && ok.At.After(later.At.Add(slack)); !late {
 					continue
 				}
 			}
@@ -217,24 +208,26 @@ func (b *bench) reconcile(j Journey, one, other witness) []Reconciled {
 		}
 		ones, others := succeeded(a), succeeded(c)
 		r := Reconciled{Step: step, A: one.name, B: other.name}
-		var onlyA, onlyB []string
 		for key, at := range ones {
-			_, both := others[key]
-			switch {
-			case !b.inWindow(at):
-			case both:
+			if _, both := others[key]; both && b.inWindow(at) {
 				r.Both++
-			case !b.missed(other, at.Add(-b.stopSlack()), at.Add(b.stopSlack())):
-				onlyA = append(onlyA, key)
 			}
 		}
-		for key, at := range others {
-			if _, both := ones[key]; !both && b.inWindow(at) && !b.missed(one, at.Add(-b.stopSlack()), at.Add(b.stopSlack())) {
-				onlyB = append(onlyB, key)
-			}
-		}
+		onlyA, onlyB := b.only(ones, others, other), b.only(others, ones, one)
 		r.OnlyA, r.OnlyB, r.ExamplesA, r.ExamplesB = len(onlyA), len(onlyB), examples(onlyA), examples(onlyB)
 		list = append(list, r)
 	}
 	return list
+}
+
+// only are the identifiers of one witness's steps in the window that are not among
+// another's, which would have told them.
+func (b *bench) only(told, others map[string]time.Time, other witness) []string {
+	var keys []string
+	for key, at := range told {
+		if _, both := others[key]; !both && b.inWindow(at) && !b.missed(other, at.Add(-b.stopSlack()), at.Add(b.stopSlack())) {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
