@@ -51,7 +51,7 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 	}
 	from, to := f.start.Add(-widen), f.end.Add(widen)
 	for _, l := range b.lives {
-		if f.target != "" && f.target != l.name {
+		if !b.concerns(f, l) {
 			continue
 		}
 		slack := b.slack(l.group)
@@ -78,7 +78,9 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 	if f.target != "" {
 		return false
 	}
-	return slices.ContainsFunc(b.zero, func(s Span) bool { return !to.Before(s.From.Time) && from.Before(s.To.Time) })
+	return slices.ContainsFunc(b.zeroIn, func(s groupSpan) bool {
+		return !to.Before(s.from) && from.Before(s.to) && slices.ContainsFunc(b.lives, func(l *life) bool { return l.group == s.group && b.concerns(f, l) })
+	})
 }
 
 // atRisk reports whether a failure lies in its target's own risky time, from its
@@ -103,7 +105,8 @@ func (b *bench) atRisk(f *failure) bool {
 func (b *bench) meetsNeighbor(f *failure, widen time.Duration) bool {
 	from, to := f.start.Add(-widen), f.end.Add(widen)
 	return slices.ContainsFunc(b.foreign, func(d drain) bool {
-		return (f.target == "" && !d.named || f.target == d.target) && !to.Before(d.from) && !from.After(d.to)
+		l := b.byName[d.target]
+		return (f.target == "" && !d.named && (l == nil || b.concerns(f, l)) || f.target == d.target) && !to.Before(d.from) && !from.After(d.to)
 	})
 }
 

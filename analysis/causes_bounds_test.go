@@ -61,17 +61,29 @@ func TestWhatMeetsTheDeploy(t *testing.T) {
 			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health.Timeout = -time.Second
 		}, true},
 		{"new, and never at work", "api-1", 250, 251, func(b *table) { b.arrive(); b.life("api-1").cycles[0].firstServed = time.Time{} }, true},
-		{"no target at all, nobody named", "", 199, 200, func(b *table) { b.zero = []Span{b.span(200, 210)} }, true},
-		{"just before that", "", 198, 199.9, func(b *table) { b.zero = []Span{b.span(200, 210)} }, false},
-		{"at its end", "", 210, 211, func(b *table) { b.zero = []Span{b.span(200, 210)} }, false},
-		{"no target at all, one named", "api-2", 205, 206, func(b *table) { b.zero = []Span{b.span(200, 210)} }, false},
+		{"no target at all, nobody named", "", 199, 200, func(b *table) { b.none("api") }, true},
+		{"just before that", "", 198, 199.9, func(b *table) { b.none("api") }, false},
+		{"at its end", "", 210, 211, func(b *table) { b.none("api") }, false},
+		{"no target at all in the failure's group", "", 205, 206, func(b *table) { b.none("api"); b.failures[0].group = "api" }, true},
+		{"no target at all in another group", "", 205, 206, func(b *table) {
+			b.none("api")
+			b.life("api-2").group, b.life("api-2").groups = "web", map[string]bool{"web": true}
+			b.failures[0].group = "web"
+		}, false},
+		{"nobody named, of the target's group", "", 105, 106, func(b *table) { b.failures[0].group = "api" }, true},
+		{"nobody named, of another group that it is in too", "", 105, 106, func(b *table) { b.life("api-1").groups["web"] = true; b.failures[0].group = "web" }, true},
+		{"nobody named, of another group", "", 105, 106, func(b *table) { b.life("api-2").groups["web"] = true; b.failures[0].group = "web" }, false},
+		{"named, of another group", "api-1", 105, 106, func(b *table) { b.life("api-2").groups["web"] = true; b.failures[0].group = "web" }, true},
+		{"nobody named, of a group that has no target", "", 105, 106, func(b *table) { b.failures[0].group = "web" }, true},
+		{"no target at all, one named", "api-2", 205, 206, func(b *table) { b.none("api") }, false},
 	} {
 		b := newTable()
 		b.cut("api-1")
+		f := b.lost(c.target, c.start, c.end)
 		if c.bend != nil {
 			c.bend(b)
 		}
-		if got := b.meetsDeploy(b.lost(c.target, c.start, c.end), b.doubt); got != c.want {
+		if got := b.meetsDeploy(f, b.doubt); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
@@ -81,6 +93,11 @@ func TestWhatMeetsTheDeploy(t *testing.T) {
 func (b *table) out() {
 	b.life("api-1").cycles[0].out = b.at(95)
 	b.life("api-2", 98, 99, 100, 101, 102, 103, 104, 105, 106, 113, 114)
+}
+
+// none has no target of a group in rotation from 200 to 210.
+func (b *table) none(group string) {
+	b.zeroIn = []groupSpan{{group: group, span: span{b.at(200), b.at(210)}}}
 }
 
 // leave lets api-1 stop for good, arrive lets it begin for the first time.

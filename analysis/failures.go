@@ -14,6 +14,7 @@ import (
 type failure struct {
 	class         Class
 	start, end    time.Time
+	group         string // target group that a log names; empty where none does
 	target        string // that it was sent to; empty where no witness says
 	targetAnswers bool   // the target itself answered
 	outcome       Outcome
@@ -44,7 +45,7 @@ func (b *bench) collectFailures() {
 		f := failure{class: p.Class, start: p.Sent, end: p.Done, outcome: outcome, status: p.Status, route: p.Probe, source: p.Source, n: 1, id: probeID{p.Run, p.Seq}, request: p.Probe + " " + p.Run + "-" + strconv.Itoa(p.Seq)}
 		f.target, f.targetAnswers = b.sentTo(p)
 		if r := b.logged[f.id]; r != nil {
-			f.targetStatus = r.TargetStatus
+			f.targetStatus, f.group = r.TargetStatus, r.TargetGroup
 		}
 		b.failures = append(b.failures, f)
 	}
@@ -55,7 +56,7 @@ func (b *bench) collectFailures() {
 		}
 		if b.inWindow(r.End) {
 			b.failures = append(b.failures, failure{
-				class: r.Class, start: r.moment(), end: r.End, target: r.Target, targetAnswers: r.TargetStatus > 0,
+				class: r.Class, start: r.moment(), end: r.End, group: r.TargetGroup, target: r.Target, targetAnswers: r.TargetStatus > 0,
 				outcome: r.Outcome, status: r.Status, targetStatus: r.TargetStatus, route: r.Route, source: r.Source, n: 1,
 				request: r.Method + " " + r.URL,
 			})
@@ -64,7 +65,7 @@ func (b *bench) collectFailures() {
 	for _, c := range b.unkept {
 		if b.counting[c.Source] && !b.byProber(c.Class) && b.inWindow(time.Unix(c.Second, 0).UTC()) {
 			b.failures = append(b.failures, failure{
-				class: c.Class, start: c.First, end: c.Last, target: c.Target, targetAnswers: c.TargetStatus > 0,
+				class: c.Class, start: c.First, end: c.Last, group: c.TargetGroup, target: c.Target, targetAnswers: c.TargetStatus > 0,
 				outcome: c.Outcome, status: c.Status, targetStatus: c.TargetStatus, route: c.Route, source: c.Source, n: c.n, unkept: true,
 			})
 		}

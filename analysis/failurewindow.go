@@ -51,6 +51,9 @@ func (b *bench) failedTarget(f failure) string {
 	}
 	name := ""
 	for _, l := range b.lives {
+		if !b.concerns(&f, l) {
+			continue
+		}
 		for _, c := range l.cycles {
 			if c.leaves && f.start.After(c.stop.Add(b.slack(l.group))) {
 				continue // it is gone for good, and nobody is sent to it any more
@@ -67,6 +70,19 @@ func (b *bench) failedTarget(f failure) string {
 		}
 	}
 	return name
+}
+
+// concerns reports whether a failure may have to do with a target: with the one that it
+// was sent to; where no witness says, with those of the group that the log names; and
+// with any, where it names none, or one of which no target is known.
+func (b *bench) concerns(f *failure, l *life) bool {
+	switch {
+	case f.target != "":
+		return f.target == l.name
+	case l.groups[f.group]:
+		return true
+	}
+	return !slices.ContainsFunc(b.lives, func(other *life) bool { return other.groups[f.group] })
 }
 
 // belongs assigns a failure to the cycle in whose time it ended: the last one that had

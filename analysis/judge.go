@@ -96,7 +96,8 @@ type bench struct {
 	prober           map[Class]bool // classes that are counted in our own records
 	single           []TargetSpan
 	zero             []Span
-	maybeZero        []Span // nobody served, whether or not something shows that nobody could
+	zeroIn           []groupSpan // the same, each with its group
+	maybeZero        []Span      // nobody served, whether or not something shows that nobody could
 	worse            map[routeKey]*worse
 	versionsCompared bool // requests of both versions were seen on some route
 	// servedFrom and servedTo are the first and last moment at which any target served.
@@ -207,12 +208,15 @@ func (b *bench) nameTargets() {
 		}
 		l, ok := b.byName[name]
 		if !ok {
-			l = &life{name: name}
+			l = &life{name: name, groups: map[string]bool{}}
 			b.byName[name] = l
 			b.lives = append(b.lives, l)
 		}
 		if l.group == "" {
 			l.group = group
+		}
+		if group != "" {
+			l.groups[group] = true
 		}
 	}
 	for _, t := range b.obs.Service.Targets {
@@ -252,6 +256,7 @@ func (b *bench) nameTargets() {
 		if l.group == "" {
 			l.group = group
 		}
+		l.groups[l.group] = true
 	}
 }
 

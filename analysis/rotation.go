@@ -95,6 +95,7 @@ func (b *bench) findDips() {
 		for _, o := range outer {
 			for _, s := range b.surelyZero(name, mates, o) {
 				zero = append(zero, reported(s.from, s.to))
+				b.zeroIn = append(b.zeroIn, groupSpan{group: name, span: s})
 			}
 			if !b.handedOver(mates, o) {
 				maybe = append(maybe, reported(o.from, o.to))

@@ -10,10 +10,11 @@ import (
 // life is one target's way through the window.
 type life struct {
 	name, group string
-	points      []time.Time   // moments at which it is known to have served, ascending
-	cycles      []cycle       // one for every time it stopped, or at least one
-	usualPause  time.Duration // 99th percentile of the pauses between them
-	changes     []change      // of its polled state, into and out of rotation
+	groups      map[string]bool // all groups in which it was seen; group is the first of them
+	points      []time.Time     // moments at which it is known to have served, ascending
+	cycles      []cycle         // one for every time it stopped, or at least one
+	usualPause  time.Duration   // 99th percentile of the pauses between them
+	changes     []change        // of its polled state, into and out of rotation
 	polled      bool
 	checked     *checked // by the health-check log; nil where there is none
 	arrives     bool     // this deploy brought it into service
