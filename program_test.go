@@ -49,6 +49,8 @@ func TestUsageErrorsExit3(t *testing.T) {
 		"unknown scenario":       {[]string{"demo", "--scenario", "earthquake"}, "rolling-naive"},
 		"scenario twice":         {[]string{"demo", "--scenario", "kill", "--scenario", "kill"}, "twice"},
 		"unknown log format":     {[]string{"parse", "--format", "apache"}, "apache"},
+		"log format of an ALB":   {[]string{"parse", "--format", "alb", "--log-format", "main"}, "--log-format is for --format nginx"},
+		"zone of nowhere":        {[]string{"parse", "--format", "haproxy", "--zone", "Nowhere/Land"}, "Nowhere/Land"},
 		"half a span":            {[]string{"audit", "-c", config, "--service", "a", "--from", "2026-01-01T00:00:00Z"}, "--from and --to go together"},
 		"not a time":             {[]string{"deploy", "start", "--service", "a", "--at", "noon"}, "RFC 3339"},
 		"not a server":           {[]string{"deploy", "start", "--service", "a", "--server", "localhost"}, "not a URL"},
@@ -284,6 +286,22 @@ func TestParse(t *testing.T) {
 	status, stdout, _ = runProgramWith(t, strings.NewReader(good+"\nnot a log line\n"), nil, "parse", "--format", "alb")
 	if status != exitDisproved || strings.Count(stdout, "\n") != 2 || !strings.Contains(stdout, `"line":2,"ok":false`) {
 		t.Errorf("exit %d, %s", status, stdout)
+	}
+	damaged := file + ".gz"
+	write(t, damaged, "\x1f\x8b not gzip")
+	status, stdout, stderr = runProgram(t, nil, "parse", "--format", "alb", damaged, file)
+	if status != exitDisproved || strings.Count(stdout, `"ok":true`) != 1 || !strings.Contains(stderr, damaged) {
+		t.Errorf("exit %d, %s%s", status, stdout, stderr)
+	}
+	nginx := "1791945000.123 502 10.0.1.11:8080\n"
+	status, stdout, stderr = runProgramWith(t, strings.NewReader(nginx), nil, "parse", "--format", "nginx", "--log-format", "$msec $status $upstream_addr")
+	if status != exitOK || !strings.Contains(stdout, `"target":"10.0.1.11:8080"`) {
+		t.Errorf("exit %d, %s%s", status, stdout, stderr)
+	}
+	haproxy := "192.0.2.9:1 [26/Mar/2025:14:35:48.889] web web/s1 0/0/1/5/6 200 187 - - ---- 7/6/1/1/0 0/0 \"GET /x HTTP/1.1\"\n"
+	status, stdout, stderr = runProgramWith(t, strings.NewReader(haproxy), nil, "parse", "--format", "haproxy", "--zone", "Asia/Seoul")
+	if status != exitOK || !strings.Contains(stdout, `"start":"2025-03-26T05:35:48.889000Z"`) {
+		t.Errorf("exit %d, %s%s", status, stdout, stderr)
 	}
 	status, _, stderr = runProgram(t, nil, "parse", "--format", "alb", file+"x")
 	if status != exitFailed || !strings.Contains(stderr, "no such file") {

@@ -11,11 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/klauspost/compress/gzip"
-
 	"gapless/analysis"
 	"gapless/collectors/applog"
 	"gapless/collectors/applog/logrules"
+	"gapless/collectors/gunzip"
 )
 
 // rulesCommand is about the rules for application logs.
@@ -145,8 +144,8 @@ func (c *rulesTestCommand) logOf(s *serviceConfig, name string) (cfg applog.Conf
 // unpacked reads a stream, gzip or not.
 func unpacked(in io.Reader) (io.Reader, error) {
 	buffered := bufio.NewReaderSize(in, 256<<10)
-	if magic, err := buffered.Peek(2); err == nil && magic[0] == 0x1f && magic[1] == 0x8b {
-		return gzip.NewReader(buffered)
+	if magic, err := buffered.Peek(2); err == nil && gunzip.Is(magic) {
+		return gunzip.New(buffered)
 	}
 	return buffered, nil
 }

@@ -16,7 +16,7 @@ func testLines(t *testing.T, kind string) {
 	for _, c := range lineCases(t, kind) {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			parsed, err := parse(t.Context(), &out, &Config{Kind: kind, Format: c.format}, strings.NewReader(c.line+"\n"))
+			parsed, err := Parse(t.Context(), &out, Config{Kind: kind, Format: c.format}, textInput(c.line+"\n"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +42,7 @@ func TestEveryFieldByItsName(t *testing.T) {
 	}
 	values[albType], values[albTime], values[albStatus] = "h2", "2026-10-14T02:30:00.000001Z", "200"
 	var out bytes.Buffer
-	if _, err := Parse(t.Context(), &out, "alb", strings.NewReader(strings.Join(values, " "))); err != nil {
+	if _, err := Parse(t.Context(), &out, Config{Kind: KindALB}, textInput(strings.Join(values, " "))); err != nil {
 		t.Fatal(err)
 	}
 	var got struct{ Fields map[string]string }
@@ -122,6 +122,8 @@ func FuzzALBLine(f *testing.F) {
 		}
 	})
 }
+
+func textInput(text string) Input { return Input{"text", strings.NewReader(text)} }
 
 type lineCase struct {
 	name, line, format string

@@ -27,7 +27,7 @@ func TestHealthAndConnectionLines(t *testing.T) {
 		for _, c := range lineCases(t, own.format) {
 			t.Run(own.format+"/"+c.name, func(t *testing.T) {
 				var out bytes.Buffer
-				parsed, err := Parse(t.Context(), &out, own.format, strings.NewReader(c.line+"\n"))
+				parsed, err := Parse(t.Context(), &out, Config{Kind: own.format}, textInput(c.line+"\n"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -54,7 +54,7 @@ func TestFieldsOfHealthAndConnectionLinesByName(t *testing.T) {
 		{"alb-conn", `2026-01-02T03:04:05Z 10.9.8.7 1 2 p c 0.5 s v n t trace kx elb node`, connNames[:]},
 	} {
 		var out bytes.Buffer
-		if _, err := Parse(t.Context(), &out, c.format, strings.NewReader(c.line)); err != nil {
+		if _, err := Parse(t.Context(), &out, Config{Kind: c.format}, textInput(c.line)); err != nil {
 			t.Fatal(err)
 		}
 		var got struct{ Fields map[string]string }

@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/klauspost/compress/gzip"
+	"gapless/collectors/gunzip"
 )
 
 const (
@@ -152,8 +152,8 @@ func (u *unpacker) run(source io.Reader) {
 	r, release, err := unpack(source)
 	defer release()
 	sound := func() int64 {
-		if m, ok := r.(*members); ok {
-			return m.sound
+		if z, ok := r.(*gunzip.Reader); ok {
+			return z.Sound()
 		}
 		return 0
 	}
@@ -244,7 +244,7 @@ func skipLine(r io.Reader, b *[chunkSize]byte) (length int64, rest []byte, err e
 
 var (
 	sourceBuffers = sync.Pool{New: func() any { return bufio.NewReaderSize(nil, 64<<10) }}
-	gzipReaders   = sync.Pool{New: func() any { return new(gzip.Reader) }}
+	gzipReaders   = sync.Pool{New: func() any { return new(gunzip.Reader) }}
 )
 
 // unpack answers r's content, unzipped if it begins like gzip. A truncated stream
@@ -262,39 +262,16 @@ func unpack(r io.Reader) (content io.Reader, release func(), err error) {
 		return nil, giveBack, err
 	case len(head) == 1 && head[0] == 0x1f:
 		return nil, giveBack, io.ErrUnexpectedEOF
-	case len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b:
+	case !gunzip.Is(head):
 		return source, giveBack, nil
 	}
-	z := gzipReaders.Get().(*gzip.Reader)
+	z := gzipReaders.Get().(*gunzip.Reader)
 	if err := z.Reset(source); err != nil {
 		gzipReaders.Put(z)
 		return nil, giveBack, err
 	}
-	z.Multistream(false)
-	return &members{z: z, source: source}, func() {
+	return z, func() {
 		gzipReaders.Put(z)
 		giveBack()
 	}, nil
-}
-
-// members is the content of all members of a gzip file, one after another.
-type members struct {
-	z      *gzip.Reader
-	source *bufio.Reader
-	read   int64 // bytes of content
-	sound  int64 // of those: in members that ended with the right checksum
-}
-
-func (m *members) Read(p []byte) (int, error) {
-	n, err := m.z.Read(p)
-	m.read += int64(n)
-	if !errors.Is(err, io.EOF) {
-		return n, err
-	}
-	m.sound = m.read
-	if err := m.z.Reset(m.source); err != nil { // io.EOF where no other follows
-		return n, err
-	}
-	m.z.Multistream(false)
-	return n, nil
 }

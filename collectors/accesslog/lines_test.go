@@ -115,6 +115,9 @@ func TestGzipSpoiled(t *testing.T) {
 	packed := compress(generate(12))
 	checksum := bytes.Clone(packed)
 	checksum[len(checksum)-8] ^= 1
+	if b := rollUp(t, rules, append(bytes.Clone(packed), make([]byte, 512)...)); b.Partial || b.Error != "" || b.Understood != 12 {
+		t.Errorf("padded with zeros: partial %v, error %q, understood %d", b.Partial, b.Error, b.Understood)
+	}
 	for name, data := range map[string][]byte{"checksum": checksum, "tail": append(bytes.Clone(packed), "tail of ten"...)} {
 		b := rollUp(t, rules, data)
 		if !b.Partial || b.Error == "" || b.Understood != 12 {

@@ -3,7 +3,6 @@ package accesslog
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -11,32 +10,39 @@ import (
 	"unicode/utf8"
 )
 
-// Parsed says how many lines Parse understood and how many it did not, and whether
-// an input broke off.
+// Parsed says how many lines Parse understood and how many it did not, and which
+// inputs it could not read to their end.
 type Parsed struct {
 	Understood, SetAside int
-	Partial              bool
+	Broken               []error // each begins with its input's name
+}
+
+// Input is a log with the name that it goes by in messages.
+type Input struct {
+	Name string
+	io.Reader
 }
 
 // Parse writes how each line of the inputs is understood, one JSON object a line.
-// Line numbers begin at 1 in each input; gzip is recognised by content. Formats:
-// those of [Formats]. The error is about the format, reading or writing, never about
-// a line.
-func Parse(ctx context.Context, w io.Writer, format string, inputs ...io.Reader) (Parsed, error) {
-	return parse(ctx, w, &Config{Kind: format}, inputs...)
-}
-
-func parse(ctx context.Context, w io.Writer, cfg *Config, inputs ...io.Reader) (Parsed, error) {
-	lines, err := newFormat(cfg)
+// Line numbers begin at 1 in each input; gzip is recognised by content. Of cfg it
+// takes Kind, Format and Zone. An input that breaks off, or is damaged, is written as
+// far as it could be read, and does not keep the next from being read. The error is
+// about cfg, writing or ctx, never about an input.
+func Parse(ctx context.Context, w io.Writer, cfg Config, inputs ...Input) (total Parsed, err error) {
+	lines, err := newFormat(&cfg)
 	if err != nil {
 		return Parsed{}, fmt.Errorf("parse: %w", err)
 	}
 	out := bufio.NewWriterSize(w, 64<<10)
-	var total Parsed
+	defer func() {
+		if flushed := out.Flush(); flushed != nil && err == nil { // what is understood is written, whatever came after it
+			err = fmt.Errorf("write parsed lines: %w", flushed)
+		}
+	}()
 	p := lineWriter{format: lines, proxy: Follows(cfg.Kind)}
 	for _, input := range inputs {
 		source := &watched{r: input}
-		var broken error
+		var unwritten error
 		end, err := eachLine(ctx, source, func(l *line) {
 			var ok bool
 			p.buffer, ok = p.append(p.buffer[:0], l)
@@ -45,24 +51,22 @@ func parse(ctx context.Context, w io.Writer, cfg *Config, inputs ...io.Reader) (
 			} else {
 				total.SetAside++
 			}
-			if _, err := out.Write(p.buffer); err != nil && broken == nil {
-				broken = err
+			if _, err := out.Write(p.buffer); err != nil {
+				unwritten = err
 			}
 		})
 		switch {
 		case err != nil:
 			return total, err
-		case broken != nil:
-			return total, fmt.Errorf("write parsed lines: %w", broken)
+		case unwritten != nil:
+			return total, fmt.Errorf("write parsed lines: %w", unwritten)
 		case source.err != nil:
-			return total, fmt.Errorf("read log: %w", source.err)
-		case end.partial() && !errors.Is(end.err, io.ErrUnexpectedEOF):
-			return total, fmt.Errorf("unpack log: %w", end.err)
+			total.Broken = append(total.Broken, fmt.Errorf("%s: read log: %w", input.Name, source.err))
+		case end.corrupt():
+			total.Broken = append(total.Broken, fmt.Errorf("%s: the gzip file is damaged: %w; what came before was read", input.Name, end.err))
+		case end.partial():
+			total.Broken = append(total.Broken, fmt.Errorf("%s: the gzip file breaks off; what came before was read", input.Name))
 		}
-		total.Partial = total.Partial || end.partial()
-	}
-	if err := out.Flush(); err != nil {
-		return total, fmt.Errorf("write parsed lines: %w", err)
 	}
 	return total, nil
 }

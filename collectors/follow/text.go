@@ -10,7 +10,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/klauspost/compress/gzip"
+	"gapless/collectors/gunzip"
 )
 
 const (
@@ -92,7 +92,7 @@ func isPacked(file io.ReaderAt) (bool, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, err
 	}
-	return n == 2 && magic[0] == 0x1f && magic[1] == 0x8b, nil
+	return gunzip.Is(magic[:n]), nil
 }
 
 func sum(b []byte, size int) string {
@@ -104,11 +104,10 @@ func sum(b []byte, size int) string {
 func (t *text) head() (string, error) {
 	var content io.Reader = io.NewSectionReader(t.file, 0, headMost)
 	if t.packed {
-		z, err := gzip.NewReader(io.NewSectionReader(t.file, 0, 1<<62))
+		z, err := gunzip.New(io.NewSectionReader(t.file, 0, 1<<62))
 		if err != nil {
 			return "", nil // not even its header is there
 		}
-		defer func() { _ = z.Close() }()
 		content = io.LimitReader(z, headMost)
 	}
 	b := make([]byte, 0, 4096)
@@ -172,12 +171,11 @@ func (t *text) measure(streams []*stream) error {
 	slices.Sort(wanted)
 	wanted = slices.Compact(wanted)
 	t.tails = map[int64]string{}
-	z, err := gzip.NewReader(io.NewSectionReader(t.file, 0, 1<<62))
+	z, err := gunzip.New(io.NewSectionReader(t.file, 0, 1<<62))
 	if err != nil {
 		t.broken, t.size = err, 0
 		return nil
 	}
-	defer func() { _ = z.Close() }()
 	// The buffer keeps what may be needed of the block before.
 	buffer := make([]byte, tailSize+128<<10)
 	kept, at := 0, int64(0)
@@ -273,12 +271,12 @@ func (t *text) open(from, to int64) (r io.Reader, release func(), err error) {
 	if !t.packed {
 		return io.NewSectionReader(t.file, from, to-from), func() {}, nil
 	}
-	z, err := gzip.NewReader(io.NewSectionReader(t.file, 0, 1<<62))
+	z, err := gunzip.New(io.NewSectionReader(t.file, 0, 1<<62))
 	if err != nil {
 		return nil, nil, fmt.Errorf("unpack %s: %w", t.file.Name(), err)
 	}
 	if _, err := io.CopyN(io.Discard, z, from); err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("unpack %s: %w", t.file.Name(), err), z.Close())
+		return nil, nil, fmt.Errorf("unpack %s: %w", t.file.Name(), err)
 	}
-	return io.LimitReader(z, to-from), func() { _ = z.Close() }, nil
+	return io.LimitReader(z, to-from), func() {}, nil
 }
