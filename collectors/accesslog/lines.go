@@ -15,9 +15,11 @@ const (
 	chunkSize = 128 << 10
 	chunks    = 4 // in flight between unpacking and parsing
 
-	// maxLine is the longest line that is parsed. ALB's own limits (16 KB of request
-	// line, 8 KB of user agent, each byte escaped to four) stay below it.
-	maxLine = chunkSize - 1
+	// maxLine is the longest line that is parsed. What a client can make of a line of an
+	// ALB's access log stays below it: 16 KB each of request line, trace ID (a header),
+	// redirect URL, transformed host and transformed URI, and 8 KB of user agent, each
+	// byte escaped to four, make 352 KB; the other fields are a few more.
+	maxLine = 384<<10 - 1
 
 	// maxRaw bounds how much of a line that is set aside is kept.
 	maxRaw = 64 << 10
@@ -26,12 +28,13 @@ const (
 // A chunk is a stretch of whole lines, or the head of one line that is too long.
 type chunk struct {
 	data   []byte
-	buffer *[chunkSize]byte
-	offset int64 // of data's first byte in the unpacked object
-	long   int64 // length of the one line that data is the head of, else 0
-	last   bool  // nothing follows; data may lack its final line end
-	sound  int64 // with last: see ending
-	err    error // with last: why the object ended early, else nil
+	buffer *[chunkSize]byte   // that data is part of, or
+	spill  *[maxLine + 1]byte // this one, of a line that is longer than a chunk
+	offset int64              // of data's first byte in the unpacked object
+	long   int64              // length of the one line that data is the head of, else 0
+	last   bool               // nothing follows; data may lack its final line end
+	sound  int64              // with last: see ending
+	err    error              // with last: why the object ended early, else nil
 }
 
 // line is one line of an object, without its line end.
@@ -62,19 +65,19 @@ var chunkBuffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // eachLine unpacks r if its content is gzip, whatever its name, and calls visit for
 // each line. Unpacking runs in a goroutine of its own, a bounded number of chunks
-// ahead. visit must not keep the line's text. The error is ctx's or nil; how the
+// and at most one line that is longer than a chunk ahead. visit must not keep the line's text. The error is ctx's or nil; how the
 // object ended is in ending.
 func eachLine(ctx context.Context, r io.Reader, visit func(*line)) (ending, error) {
 	free := make(chan *[chunkSize]byte, chunks)
 	for range chunks {
 		free <- chunkBuffers.Get().(*[chunkSize]byte)
 	}
-	full := make(chan chunk, chunks)
+	full, spilled := make(chan chunk, chunks), make(chan *[maxLine + 1]byte, 1)
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		u := unpacker{ctx: ctx, free: free, full: full}
+		u := unpacker{ctx: ctx, free: free, full: full, spilled: spilled}
 		u.run(r)
 	}()
 	defer func() {
@@ -116,18 +119,26 @@ func eachLine(ctx context.Context, r io.Reader, visit func(*line)) (ending, erro
 			}
 		}
 		if c.last {
-			chunkBuffers.Put(c.buffer)
+			if c.buffer != nil {
+				chunkBuffers.Put(c.buffer)
+			}
 			return ending{lines: l.number, err: c.err, sound: c.sound}, nil
 		}
-		free <- c.buffer
+		if c.spill != nil {
+			spilled <- c.spill
+		} else {
+			free <- c.buffer
+		}
 	}
 }
 
 // unpacker fills chunks with whole lines.
 type unpacker struct {
-	ctx  context.Context
-	free <-chan *[chunkSize]byte
-	full chan<- chunk
+	ctx     context.Context
+	free    <-chan *[chunkSize]byte
+	spilled <-chan *[maxLine + 1]byte // comes back when its line was visited
+	spill   *[maxLine + 1]byte        // there is at most one, made when it is needed
+	full    chan<- chunk
 }
 
 func (u *unpacker) buffer() *[chunkSize]byte {
@@ -186,38 +197,84 @@ func (u *unpacker) run(source io.Reader) {
 		if fill < len(b) {
 			continue
 		}
+		whole := bytes.LastIndexByte(b[:], '\n') + 1
+		if whole == 0 {
+			c, rest := u.longLine(r, b)
+			if c.spill == nil {
+				return
+			}
+			c.offset = offset
+			if c.last {
+				c.sound = sound()
+			} else {
+				offset += max(c.long+1, int64(len(c.data)))
+				fill = copy(b[:], rest)
+			}
+			if !u.send(c) || c.last {
+				return
+			}
+			continue
+		}
 		next := u.buffer()
 		if next == nil {
 			return
 		}
-		whole := bytes.LastIndexByte(b[:], '\n') + 1
-		if whole > 0 {
-			fill = copy(next[:], b[whole:])
-			if !u.send(chunk{data: b[:whole], buffer: b, offset: offset}) {
-				return
-			}
-			offset += int64(whole)
-			b = next
-			continue
+		fill = copy(next[:], b[whole:])
+		if !u.send(chunk{data: b[:whole], buffer: b, offset: offset}) {
+			return
 		}
-		length, rest, err := skipLine(r, next)
-		length += int64(len(b))
-		c := chunk{data: b[:maxRaw], buffer: b, offset: offset, long: length}
-		if rest == nil { // the object ended in this line
+		offset += int64(whole)
+		b = next
+	}
+}
+
+// longLine reads on in a line of which b is the begin. It answers the line as a chunk,
+// and what was read of those after it, which lies in b's memory or in the chunk's: the
+// caller copies it to b before the chunk is sent. The chunk has no buffer where ctx
+// ended.
+func (u *unpacker) longLine(r io.Reader, b *[chunkSize]byte) (c chunk, rest []byte) {
+	if u.spill == nil {
+		u.spill = new([maxLine + 1]byte)
+	} else {
+		select {
+		case <-u.spilled:
+		case <-u.ctx.Done():
+			return chunk{}, nil
+		}
+	}
+	s := u.spill
+	c.spill = s
+	fill := copy(s[:], b[:])
+	for idle := 0; fill < len(s); {
+		n, err := r.Read(s[fill:min(fill+len(b), len(s))]) // so that what follows the line fits b
+		if end := bytes.IndexByte(s[fill:fill+n], '\n'); end >= 0 {
+			// An error that came with these bytes comes again at the next read.
+			c.data = s[:fill+end+1]
+			return c, s[fill+end+1 : fill+n]
+		}
+		fill += n
+		if n > 0 {
+			idle = 0
+		} else if idle++; idle > 100 && err == nil {
+			err = io.ErrNoProgress
+		}
+		if err != nil {
+			c.data, c.last = s[:fill], true
 			if !errors.Is(err, io.EOF) {
 				c.err = err
 			}
-			c.last, c.sound = true, sound()
-			u.send(c)
-			return
+			return c, nil
 		}
-		if !u.send(c) {
-			return
-		}
-		offset += length + 1
-		fill = copy(next[:], rest)
-		b = next
 	}
+	length, rest, err := skipLine(r, b)
+	c.data, c.long = s[:maxRaw], length+int64(len(s))
+	if rest == nil { // the object ended in this line
+		c.last = true
+		if !errors.Is(err, io.EOF) {
+			c.err = err
+		}
+	}
+	return c, rest
 }
 
 // skipLine reads to the end of the line that is under way. It answers how long the

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -21,12 +22,16 @@ func TestLinesOfAnyShape(t *testing.T) {
 		text string
 		want []string
 	}{
-		"nothing":               {"", nil},
-		"one line":              {"one\n", []string{"1@0 one"}},
-		"no final line end":     {"one\ntwo", []string{"1@0 one", "2@4 two"}},
-		"empty lines":           {"\n\nthree\n", []string{"1@0 ", "2@1 ", "3@2 three"}},
-		"carriage returns":      {"one\r\ntwo\r\n", []string{"1@0 one", "2@5 two"}},
-		"not UTF-8":             {"\xff\xfe\nb\x00c\n", []string{"1@0 \xff\xfe", "2@3 b\x00c"}},
+		"nothing":           {"", nil},
+		"one line":          {"one\n", []string{"1@0 one"}},
+		"no final line end": {"one\ntwo", []string{"1@0 one", "2@4 two"}},
+		"empty lines":       {"\n\nthree\n", []string{"1@0 ", "2@1 ", "3@2 three"}},
+		"carriage returns":  {"one\r\ntwo\r\n", []string{"1@0 one", "2@5 two"}},
+		"not UTF-8":         {"\xff\xfe\nb\x00c\n", []string{"1@0 \xff\xfe", "2@3 b\x00c"}},
+		"longer than a chunk": {"one\n" + long[:chunkSize+5] + "\nthree\n" + long[:chunkSize] + "\n" + long[:chunkSize-1] + "\nsix", []string{
+			"1@0 one", "2@4 " + long[:chunkSize+5], fmt.Sprintf("3@%d three", chunkSize+10), fmt.Sprintf("4@%d ", chunkSize+16) + long[:chunkSize],
+			fmt.Sprintf("5@%d ", 2*chunkSize+17) + long[:chunkSize-1], fmt.Sprintf("6@%d six", 3*chunkSize+17)}},
+		"long and the last":     {"one\n" + long[:2*chunkSize+1], []string{"1@0 one", "2@4 " + long[:2*chunkSize+1]}},
 		"longest":               {long[1:] + "\ntwo\n", []string{"1@0 " + long[1:], fmt.Sprintf("2@%d two", maxLine+1)}},
 		"too long":              {"one\n" + long + "\nthree\n", []string{"1@0 one", fmt.Sprintf("2@4 long %d", maxLine+1), fmt.Sprintf("3@%d three", maxLine+6)}},
 		"far too long":          {long + long + long + "\ntwo\n", []string{fmt.Sprintf("1@0 long %d", 3*maxLine+3), fmt.Sprintf("2@%d two", 3*maxLine+4)}},
@@ -129,7 +134,7 @@ func TestGzipSpoiled(t *testing.T) {
 func TestLongLineIsSetAsideAndTheRestKept(t *testing.T) {
 	line := string(generate(1))
 	at := strings.Index(line, "HTTP/2.0")
-	for length, understood := range map[int]int{70000: 3, 200000: 2} {
+	for length, understood := range map[int]int{70000: 3, 200000: 3, 400000: 2} {
 		long := line[:at-1] + strings.Repeat("a", length) + line[at-1:]
 		b := rollUp(t, benchRules(t), []byte(line+long+line))
 		if b.Object.Lines != 3 || b.Understood != understood {
@@ -139,6 +144,33 @@ func TestLongLineIsSetAsideAndTheRestKept(t *testing.T) {
 			if aside.Reason != reasonTooLong || aside.Line != 2 || len(aside.Raw) != maxRaw || !strings.HasPrefix(long, string(aside.Raw)) {
 				t.Errorf("set aside line %d for %s with %d bytes", aside.Line, aside.Reason, len(aside.Raw))
 			}
+		}
+	}
+}
+
+// The longest line that AWS documents: every byte of 16 KB URLs and of a 2,000-byte
+// user agent escaped, in each field that repeats them.
+func TestLongestDocumentedLine(t *testing.T) {
+	line := string(bytes.TrimSuffix(generate(1), []byte("\n")))
+	fields := albTokens{}
+	fields.split([]byte(line))
+	values := make([]string, albFields)
+	for i := range values {
+		values[i] = strconv.Quote(string(fields.field(i)))
+	}
+	escaped := func(n int) string { return strings.Repeat(`\xC3`, n) }
+	values[albRequest] = `"GET https://shop.example.test:443/` + escaped(16000) + ` HTTP/1.1"`
+	values[albAgent] = `"` + escaped(8192) + `"`
+	for _, i := range []int{albTrace, albRedirect, albHost, albURI} {
+		values[i] = `"` + escaped(16384) + `"`
+	}
+	long := strings.Join(values, " ")
+	// As the lines before and after it are cut at any place, so is it.
+	for before := range 5 {
+		text := strings.Repeat(line+"\n", before*40) + long + "\n" + line + "\n" + long
+		b := rollUp(t, benchRules(t), []byte(text))
+		if b.Understood != before*40+3 || b.SetAside != 0 || b.Partial {
+			t.Errorf("%d lines before one of %d bytes: %d understood, %d set aside", before*40, len(long), b.Understood, b.SetAside)
 		}
 	}
 }
