@@ -78,8 +78,8 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 	if f.target != "" {
 		return false
 	}
-	return slices.ContainsFunc(b.zeroIn, func(s groupSpan) bool {
-		return !to.Before(s.from) && from.Before(s.to) && slices.ContainsFunc(b.lives, func(l *life) bool { return l.group == s.group && b.concerns(f, l) })
+	return slices.ContainsFunc(b.zero, func(s TargetGroupSpan) bool {
+		return b.meantFor(f, s.TargetGroup) && !to.Before(s.From.Time) && from.Before(s.To.Time)
 	})
 }
 

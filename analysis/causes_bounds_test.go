@@ -97,7 +97,7 @@ func (b *table) out() {
 
 // none has no target of a group in rotation from 200 to 210.
 func (b *table) none(group string) {
-	b.zeroIn = []groupSpan{{group: group, span: span{b.at(200), b.at(210)}}}
+	b.zero = []TargetGroupSpan{{group, b.span(200, 210)}}
 }
 
 // leave lets api-1 stop for good, arrive lets it begin for the first time.

@@ -208,7 +208,9 @@ func (b *bench) judgeAlwaysOne(c *Claim) {
 		c.State, c.Reason = Untested, ReasonNotMeasured
 	case !served:
 		c.State, c.Reason = Inconclusive, ReasonServedUnknown
-	case b.zeroAfter(b.maybeZero): // nobody served and nobody was refused: traffic cannot tell
+	case slices.ContainsFunc(c.Required, func(r Required) bool { return !r.Complete && r.Why != "incomplete" }): // silence may be its own
+		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	case b.zeroAfter(b.maybeZero): // nobody served, and no refusal settles it: traffic cannot tell
 		c.State, c.Reason = Inconclusive, ReasonServedUnknown
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
@@ -220,8 +222,8 @@ func (b *bench) judgeAlwaysOne(c *Claim) {
 }
 
 // zeroAfter reports whether any of the spans reaches beyond the deploy's start.
-func (b *bench) zeroAfter(spans []Span) bool {
-	return slices.ContainsFunc(spans, func(s Span) bool { return overlap(s.From.Time, s.To.Time, b.started, b.to) })
+func (b *bench) zeroAfter(spans []TargetGroupSpan) bool {
+	return slices.ContainsFunc(spans, func(s TargetGroupSpan) bool { return overlap(s.From.Time, s.To.Time, b.started, b.to) })
 }
 
 // judgeEjected judges "every target was out of rotation before it was stopped". It

@@ -205,12 +205,12 @@ func TestStateOfAlwaysOneTarget(t *testing.T) {
 	}{
 		{"clean", func(*table) {}, "supported no_failure"},
 		{"none for 10 s, beside what lies outside the deploy", func(b *table) {
-			b.zero = []Span{b.span(10, 60), b.span(50, 61), b.span(100, 110)}
+			b.zero = []TargetGroupSpan{{Span: b.span(10, 60)}, {Span: b.span(50, 61)}, {Span: b.span(100, 110)}}
 		}, "disproved zero_targets requests 50–61 requests 100–110"},
-		{"none until it began", func(b *table) { b.zero = []Span{b.span(10, 60)} }, "supported no_failure"},
-		{"none from the end on", func(b *table) { b.zero = []Span{b.span(300, 310)} }, "supported no_failure"},
-		{"perhaps none", func(b *table) { b.maybeZero = []Span{b.span(100, 110)} }, "inconclusive served_unknown"},
-		{"perhaps none before it", func(b *table) { b.maybeZero = []Span{b.span(10, 60)} }, "supported no_failure"},
+		{"none until it began", func(b *table) { b.zero = []TargetGroupSpan{{Span: b.span(10, 60)}} }, "supported no_failure"},
+		{"none from the end on", func(b *table) { b.zero = []TargetGroupSpan{{Span: b.span(300, 310)}} }, "supported no_failure"},
+		{"perhaps none", func(b *table) { b.maybeZero = []TargetGroupSpan{{Span: b.span(100, 110)}} }, "inconclusive served_unknown"},
+		{"perhaps none before it", func(b *table) { b.maybeZero = []TargetGroupSpan{{Span: b.span(10, 60)}} }, "supported no_failure"},
 		{"nobody known to have served", func(b *table) { b.life("api-1").points = nil }, "inconclusive served_unknown"},
 		{"nor any source", func(b *table) {
 			b.life("api-1").points = nil

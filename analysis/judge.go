@@ -91,13 +91,15 @@ type bench struct {
 	doubt         time.Duration // how far two clocks may be apart
 	doubtful      bool          // steps contradict each other, or what traffic shows
 	// servedThrough are the stops through which the target is known to have served.
-	servedThrough    []TargetSpan
-	counted          []countedSum   // by the load balancer's own monitoring
-	prober           map[Class]bool // classes that are counted in our own records
-	single           []TargetSpan
-	zero             []Span
-	zeroIn           []groupSpan // the same, each with its group
-	maybeZero        []Span      // nobody served, whether or not something shows that nobody could
+	servedThrough []TargetSpan
+	counted       []countedSum   // by the load balancer's own monitoring
+	prober        map[Class]bool // classes that are counted in our own records
+	single        []TargetSpan
+	zero          []TargetGroupSpan
+	// empty are the stretches in which, by the load balancer's refusals, no target of a
+	// group was in rotation, and open those of which nobody can say; by group.
+	empty, open      map[string][]span
+	maybeZero        []TargetGroupSpan // nobody served, whether or not something shows that nobody could
 	worse            map[routeKey]*worse
 	versionsCompared bool // requests of both versions were seen on some route
 	// servedFrom and servedTo are the first and last moment at which any target served.

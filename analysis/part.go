@@ -75,9 +75,9 @@ func (b *bench) narrowSpans() {
 	for i := range b.single {
 		clip(&b.single[i].Span)
 	}
-	b.zero = slices.DeleteFunc(b.zero, func(s Span) bool { return !b.meets(s.From.Time, s.To.Time) })
+	b.zero = slices.DeleteFunc(b.zero, func(s TargetGroupSpan) bool { return !b.meets(s.From.Time, s.To.Time) })
 	for i := range b.zero {
-		clip(&b.zero[i])
+		clip(&b.zero[i].Span)
 	}
 	r.SingleTarget, r.ZeroTargets = b.single, b.zero
 	for i := range r.Targets {

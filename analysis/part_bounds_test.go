@@ -17,7 +17,7 @@ func TestWhatOfAReportMeetsAPart(t *testing.T) {
 	b.report.Targets = []TargetReport{{}}
 	for _, s := range spans {
 		b.single = append(b.single, TargetSpan{"api-2", b.span(s.from, s.to)})
-		b.zero = append(b.zero, b.span(s.from, s.to))
+		b.zero = append(b.zero, TargetGroupSpan{"api", b.span(s.from, s.to)})
 		b.report.Targets[0].FailureWindows = append(b.report.Targets[0].FailureWindows, FailureWindow{From: Time{b.at(s.from)}, To: Time{b.at(s.to)}})
 	}
 	find := func(code string, from, to float64) {

@@ -8,29 +8,29 @@ import (
 // Report is what the judge found, in the shape that CONTRACT fixes. Fields named
 // Sentence and Remedy are left empty by the judge; views fills them.
 type Report struct {
-	Schema       int              `json:"schema"`
-	Deploy       DeployReport     `json:"deploy"`
-	Window       WindowReport     `json:"window"`
-	Verdict      Verdict          `json:"verdict"`
-	Claims       []Claim          `json:"claims"`
-	Steps        []StepReport     `json:"steps"`
-	Phases       []Phase          `json:"phases"`
-	Totals       map[Class]*Total `json:"totals"`
-	Targets      []TargetReport   `json:"targets"`
-	SingleTarget []TargetSpan     `json:"single_target"`
-	ZeroTargets  []Span           `json:"zero_targets"`
-	Attribution  []Attribution    `json:"attribution"`
-	Detection    []Detection      `json:"detection"`
-	Completeness []Completeness   `json:"completeness"`
-	Controls     []Control        `json:"controls"`
-	Coverage     []Coverage       `json:"coverage"`
-	Clocks       []ClockOffset    `json:"clocks"`
-	Baseline     []BaselineTest   `json:"baseline"`
-	Journeys     []JourneyReport  `json:"journeys"`     // null where none is configured
-	Dependencies []DependencyUse  `json:"dependencies"` // null where no line tells of calls
-	Breakers     []BreakerSpan    `json:"breakers"`     // null where no line tells of breakers
-	Gauges       []GaugeReport    `json:"gauges"`       // null where no endpoint is scraped
-	Failures     []FailedRequest  `json:"failures"`     // the first [MaxFailures], by their end
+	Schema       int               `json:"schema"`
+	Deploy       DeployReport      `json:"deploy"`
+	Window       WindowReport      `json:"window"`
+	Verdict      Verdict           `json:"verdict"`
+	Claims       []Claim           `json:"claims"`
+	Steps        []StepReport      `json:"steps"`
+	Phases       []Phase           `json:"phases"`
+	Totals       map[Class]*Total  `json:"totals"`
+	Targets      []TargetReport    `json:"targets"`
+	SingleTarget []TargetSpan      `json:"single_target"`
+	ZeroTargets  []TargetGroupSpan `json:"zero_targets"`
+	Attribution  []Attribution     `json:"attribution"`
+	Detection    []Detection       `json:"detection"`
+	Completeness []Completeness    `json:"completeness"`
+	Controls     []Control         `json:"controls"`
+	Coverage     []Coverage        `json:"coverage"`
+	Clocks       []ClockOffset     `json:"clocks"`
+	Baseline     []BaselineTest    `json:"baseline"`
+	Journeys     []JourneyReport   `json:"journeys"`     // null where none is configured
+	Dependencies []DependencyUse   `json:"dependencies"` // null where no line tells of calls
+	Breakers     []BreakerSpan     `json:"breakers"`     // null where no line tells of breakers
+	Gauges       []GaugeReport     `json:"gauges"`       // null where no endpoint is scraped
+	Failures     []FailedRequest   `json:"failures"`     // the first [MaxFailures], by their end
 	// FailuresUnkept is how many of the window's failures were only counted, by second
 	// and kind: of many that are alike, logs keep a sample one by one.
 	FailuresUnkept int `json:"failures_unkept,omitempty"`
@@ -102,6 +102,12 @@ type Span struct {
 // TargetSpan is a stretch of time that concerns one target.
 type TargetSpan struct {
 	Target string `json:"target"`
+	Span
+}
+
+// TargetGroupSpan is a stretch of time that concerns one target group.
+type TargetGroupSpan struct {
+	TargetGroup string `json:"target_group"`
 	Span
 }
 

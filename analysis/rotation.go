@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +12,8 @@ import (
 // as traffic shows: all of it, less the time between the last request before each
 // stop and the first one after, and less the time before the first request it served
 // at all, or after the last, where others served meanwhile and it usually does not
-// pause so long: a target that was added or taken away.
+// pause so long: a target that was added or taken away; and less what shows that none
+// of its group was.
 func (b *bench) inRotation(l *life, from, to time.Time) []span {
 	in := []span{{from, to}}
 	if first, last := b.servedFrom, b.servedTo; len(l.points) > 0 {
@@ -38,7 +40,7 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 			in = subtract(in, span{latest(append([]time.Time{c.begin()}, l.points...)...), b.to})
 		}
 	}
-	return union(in)
+	return union(without(in, b.empty[l.group]))
 }
 
 // servedAtAll reports whether any target is known to have served.
@@ -50,9 +52,17 @@ func (b *bench) servedAtAll() bool {
 // rotation as far as traffic shows.
 func (b *bench) findDips() {
 	var single []TargetSpan
-	var zero, maybe []Span
+	var zero, maybe []TargetGroupSpan
 	if b.servedTo.After(b.servedFrom) {
-		single, zero = []TargetSpan{}, []Span{} // measured, and perhaps none
+		single, zero = []TargetSpan{}, []TargetGroupSpan{} // measured, and perhaps none
+	}
+	b.findEmpty()
+	sure := map[string][]span{}
+	maps.Copy(sure, b.empty)
+	for _, name := range sortedKeys(b.open) {
+		for _, s := range b.open[name] {
+			maybe = append(maybe, TargetGroupSpan{name, reported(s.from, s.to)})
+		}
 	}
 	groups := map[string][]*life{}
 	for _, l := range b.lives {
@@ -93,13 +103,15 @@ func (b *bench) findDips() {
 			}
 		}
 		for _, o := range outer {
-			for _, s := range b.surelyZero(name, mates, o) {
-				zero = append(zero, reported(s.from, s.to))
-				b.zeroIn = append(b.zeroIn, groupSpan{group: name, span: s})
-			}
+			sure[name] = append(slices.Clip(sure[name]), b.surelyZero(name, mates, o)...)
 			if !b.handedOver(mates, o) {
-				maybe = append(maybe, reported(o.from, o.to))
+				maybe = append(maybe, TargetGroupSpan{name, reported(o.from, o.to)})
 			}
+		}
+	}
+	for _, name := range sortedKeys(sure) {
+		for _, s := range union(sure[name]) {
+			zero = append(zero, TargetGroupSpan{name, reported(s.from, s.to)})
 		}
 	}
 	b.single, b.zero, b.maybeZero = single, zero, maybe

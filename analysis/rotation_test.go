@@ -19,7 +19,7 @@ func (s *shape) dips() string {
 		list = append(list, x.Target+" alone"+at(x.Span))
 	}
 	for _, x := range r.ZeroTargets {
-		list = append(list, "nobody"+at(x))
+		list = append(list, "nobody"+at(x.Span))
 	}
 	for _, c := range r.Claims {
 		if c.ID == ClaimAlwaysOneTarget {
@@ -103,8 +103,8 @@ func TestWhenATargetIsAlone(t *testing.T) {
 // neither serves from 99.001 to 110: perhaps there was nobody. A refusal by the load
 // balancer shows it.
 func TestWhatShowsThatNobodyWasThere(t *testing.T) {
-	// refused lays down a failure that no target answered, one by one; counted five that
-	// were only counted.
+	// refused lays down a failure that no target answered, one by one; counted one that
+	// was only counted.
 	refused := func(s *shape, from, to float64) *Request {
 		s.obs.Requests = append(s.obs.Requests, Request{
 			CellKey: CellKey{Second: s.at(from).Unix(), Source: "alb", TargetGroup: "api", Class: ClassUser, Outcome: OutcomeLB5xx, Route: OtherRoute, Status: 503},
@@ -115,7 +115,7 @@ func TestWhatShowsThatNobodyWasThere(t *testing.T) {
 	counted := func(s *shape, from, to float64) *Cell {
 		s.obs.Cells = append(s.obs.Cells, Cell{
 			CellKey: CellKey{Second: s.at(from).Unix(), Source: "alb", TargetGroup: "api", Class: ClassUser, Outcome: OutcomeLB5xx, Route: OtherRoute, Status: 503},
-			Count:   5, First: s.at(from), Last: s.at(to),
+			Count:   1, First: s.at(from), Last: s.at(to),
 		})
 		return &s.obs.Cells[len(s.obs.Cells)-1]
 	}

@@ -13,13 +13,17 @@ func zeroTargets(b *bench) ([]Finding, string) {
 		}
 		failed := 0
 		for _, f := range b.failures {
-			if f.class == ClassUser && within(f.end, s.From.Time, s.To.Time) {
+			if f.class == ClassUser && b.meantFor(&f, s.TargetGroup) && !f.end.Before(s.From.Time) && !f.end.After(s.To.Time) {
 				failed += f.n
 			}
 		}
+		values := map[string]any{"seconds": s.Seconds, "failed_user": failed}
+		if b.groupSize(s.TargetGroup) < len(b.lives) { // there are others
+			values["target_group"] = s.TargetGroup
+		}
 		found = append(found, Finding{
 			Severity: SeverityHigh, From: s.From, To: s.To,
-			Values:   map[string]any{"seconds": s.Seconds, "failed_user": failed},
+			Values:   values,
 			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: failed}},
 		})
 	}

@@ -173,13 +173,14 @@ func TestRotationRuleBounds(t *testing.T) {
 			b.cell("edge", "api-2", 105, 106, 7)                 // does not count
 			b.cell("alb", "api-2", 105, 106, 7).TargetStatus = 0 // not answered
 		}, "api-2 100–110 others=[api-1] requests=map[user:3] seconds=10 (3)"},
+		{"the other one is of another group", func(b *table) { single(100, 110)(b); b.life("api-1").group = "web" }, "api-2 100–110 others=[] requests=map[] seconds=10"},
 		{"until the deploy began", single(50, 60), "clear"},
 		{"beyond its beginning", single(50, 61), "api-2 50–61 others=[api-1] requests=map[] seconds=11"},
 	})
 	zero := func(from, to float64) func(*table) {
 		return func(b *table) {
 			b.life("api-1", 1)
-			b.zero = []Span{b.span(from, to)}
+			b.zero = []TargetGroupSpan{{"api", b.span(from, to)}}
 		}
 	}
 	tryRule(t, zeroTargets, []tableCase{
@@ -189,9 +190,17 @@ func TestRotationRuleBounds(t *testing.T) {
 			b.lost("", 99, 99.9).n = 7
 			b.lost("", 99, 100).n = 2
 			b.lost("", 109, 109.9)
-			b.lost("", 109, 110).n = 7
+			b.lost("", 109, 110)
+			b.lost("", 109, 110.1).n = 7
 			b.lost("", 105, 106).class = ClassProbe
-		}, "100–110 failed_user=3 seconds=10 (3)"},
+		}, "100–110 failed_user=4 seconds=10 (4)"},
+		{"of one group of two", func(b *table) {
+			zero(100, 110)(b)
+			b.life("api-2").group = "web"
+			b.lost("", 105, 106)
+			b.lost("", 105, 106).group = "api"
+			b.lost("", 105, 106).group = "web"
+		}, "100–110 failed_user=2 seconds=10 target_group=api (2)"},
 		{"until the deploy began", zero(50, 60), "clear"},
 		{"beyond its beginning", zero(50, 61), "50–61 failed_user=0 seconds=11"},
 	})

@@ -92,9 +92,6 @@ func singleTargetFact(r *analysis.Report) string {
 	if r.SingleTarget == nil {
 		return "not measured"
 	}
-	if len(r.SingleTarget) == 0 {
-		return "never"
-	}
 	var parts []string
 	for i, span := range r.SingleTarget {
 		if i == 4 {
@@ -104,13 +101,16 @@ func singleTargetFact(r *analysis.Report) string {
 		parts = append(parts, Seconds(span.Seconds))
 	}
 	text := strings.Join(parts, " + ")
+	if text == "" {
+		text = "never"
+	}
 	if len(r.ZeroTargets) > 0 {
 		text += "; none at all for " + Seconds(spanSeconds(r.ZeroTargets))
 	}
 	return text
 }
 
-func spanSeconds(spans []analysis.Span) float64 {
+func spanSeconds(spans []analysis.TargetGroupSpan) float64 {
 	var sum float64
 	for _, span := range spans {
 		sum += span.Seconds

@@ -6,7 +6,11 @@ import "gapless/analysis"
 func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 	switch code {
 	case "zero-targets":
-		return "No target was in rotation" + lasting(v, "seconds") + "." + lost(v),
+		of := ""
+		if group := v.text("target_group"); group != "" {
+			of = " of the group " + group
+		}
+		return "No target" + of + " was in rotation" + lasting(v, "seconds") + "." + lost(v),
 			"Let the deploy wait until the target before serves again before it takes out the next one."
 	case "drain-wait-too-short":
 		return drainWaitTooShort(target, v)

@@ -1,0 +1,188 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// A group whose targets all go at once is seen in its traffic, whether or not anybody
+// told of a step: nothing is sent to any of its targets, and the load balancer itself
+// refuses what comes.
+
+// refusal are n requests that the load balancer refused for want of a target; their
+// starts and ends lie between two moments.
+type refusal struct {
+	from, to time.Time
+	n        int
+}
+
+// findEmpty finds, per target group, the stretches in which no target was in rotation
+// as the load balancer's refusals show, and those in which nobody can say.
+//
+// A hole is a stretch in which nothing was sent to any target of the group. It is long
+// where it is more than three times as long as 99 % of the other ones in which nothing
+// was refused. In a long one, from its first refusal to its last, nobody was in
+// rotation, if refusals came more often there than elsewhere (conditional binomial test
+// with time as exposure): an answer that the load balancer gives by a rule of its own,
+// at any time, shows nothing. What is not so clear is left open: a long hole that the
+// refusals do not settle, if it lasts over a second; and refusals in a short one, where
+// none comes while the group serves.
+func (b *bench) findEmpty() {
+	b.empty, b.open = map[string][]span{}, map[string][]span{}
+	sent := b.sentTimes()
+	for _, group := range sortedKeys(sent) {
+		refused := b.refusedFor(group)
+		gaps := holes(b.from, b.seenTo, sent[group])
+		of := make([][]refusal, len(gaps)) // refusals by hole
+		served := 0                        // refused while the group served
+		for _, r := range refused {
+			i := slices.IndexFunc(gaps, func(h span) bool { return !r.from.Before(h.from) && r.to.Before(h.to) })
+			if i < 0 {
+				served += r.n
+				continue
+			}
+			of[i] = append(of[i], r)
+		}
+		long := longHoles(gaps, of)
+		elsewhere, rest := served, b.seenTo.Sub(b.from)
+		for i, h := range gaps {
+			if long[i] {
+				rest -= h.to.Sub(h.from)
+			} else {
+				elsewhere += count(of[i])
+			}
+		}
+		for i, h := range gaps {
+			n, length := count(of[i]), h.to.Sub(h.from)
+			switch {
+			case long[i] && binomialAtLeast(n, n+elsewhere, float64(length)/float64(length+rest)) < significance:
+				from, to := h.to, h.from
+				for _, r := range of[i] {
+					from, to = earliest(from, r.from), latest(to, r.to)
+				}
+				b.empty[group] = append(b.empty[group], span{from, to})
+			case long[i] && length > time.Second, n > 0 && served == 0:
+				b.open[group] = append(b.open[group], h)
+			}
+		}
+	}
+}
+
+// sentTimes are, per target group, the stretches in which requests may have been sent
+// to its targets: of every second's cell, from its first start to its last end or the
+// second's; and the moment of its last answer.
+func (b *bench) sentTimes() map[string][]span {
+	times := map[string][]span{}
+	add := func(group string, from, to time.Time) {
+		times[group] = append(times[group], span{from, to.Add(time.Microsecond)})
+	}
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if c.Target == "" || !b.counting[c.Source] {
+			continue
+		}
+		group := c.TargetGroup
+		if group == "" {
+			group = b.byName[c.Target].group
+		}
+		second := time.Unix(c.Second, 0)
+		first := latest(c.First, second)
+		last := first
+		if c.Count > 1 {
+			last = latest(first, earliest(c.Last, second.Add(time.Second-time.Microsecond)))
+		}
+		add(group, first, last)
+		if c.TargetStatus > 0 {
+			add(group, c.Last, c.Last)
+		}
+	}
+	for i := range b.obs.Handled {
+		if at, ok := b.servedAt(i); ok {
+			h := &b.obs.Handled[i]
+			group := b.byName[h.Target].group
+			if r := b.logged[probeID{h.Run, h.Seq}]; r != nil && r.TargetGroup != "" {
+				group = r.TargetGroup
+			}
+			add(group, at, at)
+		}
+	}
+	for group := range times {
+		times[group] = union(times[group])
+	}
+	return times
+}
+
+// refusedFor are the requests that the load balancer refused for want of a target of a
+// group, or of one that the log does not name.
+func (b *bench) refusedFor(group string) []refusal {
+	var list []refusal
+	for i := range b.obs.Requests {
+		if r := &b.obs.Requests[i]; b.wantsTarget(&r.CellKey, group) && b.inWindow(r.End) {
+			list = append(list, refusal{r.moment(), r.End, 1})
+		}
+	}
+	for _, c := range b.unkept {
+		if b.wantsTarget(&c.CellKey, group) && b.inWindow(c.Last) {
+			list = append(list, refusal{c.First, c.Last, c.n})
+		}
+	}
+	return list
+}
+
+// wantsTarget reports whether a load balancer answered requests by itself because it
+// had no target: with 503 (ALB, HAProxy), or with 502 (nginx: no live upstreams).
+func (b *bench) wantsTarget(k *CellKey, group string) bool {
+	return b.counting[k.Source] && k.Outcome == OutcomeLB5xx && k.Target == "" && (k.Status == 502 || k.Status == 503) &&
+		(k.TargetGroup == group || k.TargetGroup == "" && b.logs(k.Source, group))
+}
+
+// logs reports whether an access log is of a load balancer that may have a group: one
+// that has it, or of which no groups are known.
+func (b *bench) logs(source, group string) bool {
+	for _, balancer := range b.obs.Service.LoadBalancers {
+		if slices.ContainsFunc(balancer.AccessLogs, func(l AccessLog) bool { return l.Name == source }) &&
+			len(balancer.TargetGroups) > 0 && !slices.ContainsFunc(balancer.TargetGroups, func(g TargetGroup) bool { return g.Name == group }) {
+			return false
+		}
+	}
+	return true
+}
+
+// longHoles tells which holes are unusually long: [pollReach] times the 99th percentile
+// of the other ones in which nothing was refused.
+func longHoles(gaps []span, refused [][]refusal) []bool {
+	var usual []time.Duration
+	for i, h := range gaps {
+		if len(refused[i]) == 0 {
+			usual = append(usual, h.to.Sub(h.from))
+		}
+	}
+	slices.Sort(usual)
+	long := make([]bool, len(gaps))
+	for i, h := range gaps {
+		others := len(usual)
+		if len(refused[i]) == 0 {
+			others-- // itself; a hole that is one of the shorter ones is not long anyway
+		}
+		long[i] = others == 0 || h.to.Sub(h.from) > pollReach*usual[nearestRank(.99, others)-1]
+	}
+	return long
+}
+
+func count(refused []refusal) int {
+	n := 0
+	for _, r := range refused {
+		n += r.n
+	}
+	return n
+}
+
+// meantFor reports whether a failure may have been meant for a target group: nobody
+// tells that it was another one.
+func (b *bench) meantFor(f *failure, group string) bool {
+	meant := f.group
+	if l := b.byName[f.target]; meant == "" && l != nil {
+		meant = l.group
+	}
+	return meant == "" || meant == group
+}
