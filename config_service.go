@@ -57,9 +57,19 @@ func (c *checker) config(file *configFile) *config {
 	for i := range file.Services {
 		path := fmt.Sprintf("services[%d]", i)
 		c.name(path+".name", file.Services[i].Name, "service", names)
-		checked.services = append(checked.services, c.service(path, &file.Services[i]))
+		service := c.service(path, &file.Services[i])
+		for j := range service.accessLogs {
+			service.accessLogs[j].Late = lateReach(checked.retention)
+		}
+		checked.services = append(checked.services, service)
 	}
 	return checked
+}
+
+// lateReach is how late a log object is still looked for: not when what it belongs to
+// is forgotten, or it would be read and forgotten again and again.
+func lateReach(retention time.Duration) time.Duration {
+	return min(accesslog.UsualLate, max(retention-pruneEvery, time.Second))
 }
 
 func (c *checker) service(path string, file *serviceFile) serviceConfig {

@@ -96,14 +96,14 @@ func (w *watch) addAccessLogs(ctx context.Context, s *serviceConfig, names *anal
 	for _, cfg := range s.accessLogs {
 		cfg.Now, cfg.Log = db.Now, w.log
 		now := db.Now()
-		since, err := db.CollectedUntil(ctx, s.Name, cfg.Source, now)
+		began, since, err := db.Collected(ctx, s.Name, cfg.Source, now)
 		if err != nil {
 			return err
 		}
 		if longest := now.Add(-longestAbsence); !since.IsZero() && since.Before(longest) {
 			since = longest
 		}
-		cfg.Since = since
+		cfg.Began, cfg.Since = began, since
 		reader, err := accesslog.New(ctx, cfg, names, db)
 		if err != nil {
 			return err

@@ -124,17 +124,18 @@ func (db *DB) Expect(ctx context.Context, service string, sources []Source) erro
 	return nil
 }
 
-// CollectedUntil is the end of the span of a source's good run that ended last and
-// reaches no further than by; zero where there is none.
-func (db *DB) CollectedUntil(ctx context.Context, service, source string, by time.Time) (until time.Time, err error) {
+// Collected is what the good runs of a source span that reach no further than by and
+// are not forgotten yet: where the first begins and the last ends; zero where there is
+// none.
+func (db *DB) Collected(ctx context.Context, service, source string, by time.Time) (from, until time.Time, err error) {
 	err = db.view(ctx, func(s *sql.Tx) error {
-		return s.QueryRowContext(ctx, `SELECT max(r.to_at) FROM run r JOIN collector c ON c.id = r.collector_id JOIN service s ON s.id = c.service_id
-			WHERE s.name = ? AND c.source = ? AND r.code = '' AND r.to_at <= ?`, service, source, by.UnixMicro()).Scan(stamp{&until})
+		return s.QueryRowContext(ctx, `SELECT min(r.from_at), max(r.to_at) FROM run r JOIN collector c ON c.id = r.collector_id JOIN service s ON s.id = c.service_id
+			WHERE s.name = ? AND c.source = ? AND r.code = '' AND r.to_at <= ?`, service, source, by.UnixMicro()).Scan(stamp{&from}, stamp{&until})
 	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("read runs of %s: %w", source, err)
+		return time.Time{}, time.Time{}, fmt.Errorf("read runs of %s: %w", source, err)
 	}
-	return until, nil
+	return from, until, nil
 }
 
 // SetAsideRow is a line that was not understood, with the object it stood in.

@@ -47,20 +47,20 @@ func TestSourceFailsWhileAnObjectIsUnread(t *testing.T) {
 }
 
 // What a console left is collected from its last good run on.
-func TestCollectedUntil(t *testing.T) {
+func TestCollected(t *testing.T) {
 	db, ctx := open(t)
-	if got, err := db.CollectedUntil(ctx, "orders-api", "alb", at(1e6)); err != nil || !got.IsZero() {
-		t.Errorf("without runs: %v, %v", got, err)
+	if from, until, err := db.Collected(ctx, "orders-api", "alb", at(1e6)); err != nil || !from.IsZero() || !until.IsZero() {
+		t.Errorf("without runs: %v to %v, %v", from, until, err)
 	}
-	for _, span := range [][2]float64{{0, 100}, {20, 130}, {500, 600}, {500, 1e9}} {
+	for _, span := range [][2]float64{{20, 130}, {10, 100}, {500, 600}, {500, 1e9}} {
 		must(t, db.AddRun(ctx, "orders-api", run("alb", at(span[0]), at(span[1]))))
 	}
 	failed := run("alb", at(600), at(700))
 	failed.Code, failed.Error = "unreachable", "no answer"
 	must(t, db.AddRun(ctx, "orders-api", failed))
 	for by, want := range map[float64]float64{400: 130, 600: 600, 1000: 600} {
-		if got, err := db.CollectedUntil(ctx, "orders-api", "alb", at(by)); err != nil || !got.Equal(at(want)) {
-			t.Errorf("by %g: until %v, %v; want %v", by, got, err, at(want))
+		if from, until, err := db.Collected(ctx, "orders-api", "alb", at(by)); err != nil || !from.Equal(at(10)) || !until.Equal(at(want)) {
+			t.Errorf("by %g: %v to %v, %v; want %v to %v", by, from, until, err, at(10), at(want))
 		}
 	}
 }

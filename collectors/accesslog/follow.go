@@ -15,18 +15,18 @@ import (
 // process dies.
 
 // followed makes one pass over the files: what is new in them is read and stored.
-func (r *Reader) followed(ctx context.Context, from, to, newFrom time.Time, progress func(done, total int, bytes int64)) error {
+func (r *Reader) followed(ctx context.Context, s passSpan, progress func(done, total int, bytes int64)) error {
 	r.following.Lock()
 	defer r.following.Unlock()
 	if r.files == nil {
 		files, err := r.restore(ctx)
 		if err != nil {
-			return r.failed(ctx, newFrom, to, time.Time{}, err)
+			return r.failed(ctx, s.newFrom, s.to, time.Time{}, err)
 		}
 		r.files = files
 	}
 	rows, done, bytes := 0, 0, int64(0)
-	err := r.files.Look(ctx, r.cfg.Now(), from, func(part *follow.Stretch) error {
+	err := r.files.Look(ctx, r.cfg.Now(), s.lookFrom, func(part *follow.Stretch) error {
 		understood, err := r.stretch(ctx, part)
 		if err != nil {
 			return err
@@ -38,9 +38,9 @@ func (r *Reader) followed(ctx context.Context, from, to, newFrom time.Time, prog
 		return nil
 	})
 	if err != nil {
-		return r.failed(ctx, newFrom, to, time.Time{}, fmt.Errorf("follow %s: %w", r.pattern, err))
+		return r.failed(ctx, s.newFrom, s.to, time.Time{}, fmt.Errorf("follow %s: %w", r.pattern, err))
 	}
-	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to, At: r.cfg.Now(), Rows: rows}
+	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: s.from, To: s.to, At: r.cfg.Now(), Rows: rows}
 	if err := r.sink.AddRun(ctx, r.cfg.Service, run); err != nil {
 		return fmt.Errorf("store run: %w", err)
 	}

@@ -9,22 +9,42 @@ import (
 // maxWait bounds the time between two passes however often they fail.
 const maxWait = 5 * time.Minute
 
+const (
+	// longEvery is how often Run lists as far back as [Config.Late].
+	longEvery = time.Hour
+
+	// UsualLate is how late an object may come and still be found: a day, and what the
+	// deploy of the day before took.
+	UsualLate = 26 * time.Hour
+)
+
 // Run makes a pass every Every, give or take a tenth, until ctx ends, and then
-// answers nil. Every pass lists again as far back as Lookback, so that objects that
-// came late are found wherever their keys sort; the first pass lists from what an
-// earlier process left ([Config.Since]). After a failure it waits twice as
-// long each time, up to five minutes.
+// answers nil. Every pass lists again as far back as Lookback, and the first one and
+// one an hour as far as Late, so that objects that came late are found wherever their
+// keys sort; the first pass lists from what an earlier process left ([Config.Since]).
+// No pass looks further back than to where collecting began. After a failure it waits
+// twice as long each time, up to five minutes.
 func (r *Reader) Run(ctx context.Context) error {
 	listed := r.cfg.Since // up to where the last good pass went
+	began := r.cfg.Began
+	var long time.Time // of the last good pass that looked as far as Late
 	failures := 0
 	for {
 		now := r.cfg.Now()
-		from, newFrom := now.Add(-r.cfg.Lookback), now.Add(-r.cfg.Lookback)
+		s := spanOfPass(now.Add(-r.cfg.Lookback), now)
 		if !listed.IsZero() {
-			newFrom = listed
-			from = earlier(from, listed.Add(-r.cfg.Settle)) // what belongs before may have come later
+			s.newFrom = listed
+			s.from = earlier(s.from, listed.Add(-r.cfg.Settle)) // what belongs before may have come later
+			s.lookFrom = s.from
 		}
-		switch err := r.pass(ctx, from, now, newFrom, nil); {
+		if began.IsZero() {
+			began = s.from
+		}
+		isLong := now.Sub(long) >= longEvery
+		if isLong && !listed.IsZero() {
+			s.lookFrom = earlier(s.from, later(began, listed.Add(-r.cfg.Late)))
+		}
+		switch err := r.pass(ctx, s, nil); {
 		case ctx.Err() != nil:
 			return nil
 		case err != nil:
@@ -32,6 +52,9 @@ func (r *Reader) Run(ctx context.Context) error {
 			r.cfg.Log.Error("access log pass failed", "source", r.cfg.Source, "service", r.cfg.Service, "failures", failures, "error", err)
 		default:
 			failures, listed = 0, now
+			if isLong {
+				long = now
+			}
 		}
 		wait := min(r.cfg.Every<<min(failures, 10), max(maxWait, r.cfg.Every))
 		if sleep(ctx, jitter(wait)) != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -19,7 +21,7 @@ func TestRun(t *testing.T) {
 		place := &fakePlace{}
 		sink := &memory{}
 		r := &Reader{
-			cfg: Config{Source: "alb", Kind: "alb", Every: 30 * time.Second, Settle: 15 * time.Minute, Lookback: time.Hour, Slow: time.Second, Parallel: 1,
+			cfg: Config{Source: "alb", Kind: "alb", Every: 30 * time.Second, Settle: 15 * time.Minute, Lookback: time.Hour, Late: 26 * time.Hour, Slow: time.Second, Parallel: 1,
 				Now: time.Now, Log: slog.New(slog.DiscardHandler)},
 			rules: benchRules(t), sink: sink, place: place, retries: map[string]retry{}, read: map[string]string{},
 		}
@@ -70,17 +72,73 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// fakePlace counts listings, all of which fail or find nothing.
+// An object that is delivered hours late is found, within an hour of its coming, and
+// what lay there before collecting began is left alone. A day and two hours is the
+// limit.
+func TestRunFindsLateObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, sink, place := time.Now(), &memory{}, &fakePlace{}
+		r := &Reader{
+			cfg: Config{Source: "alb", Kind: "alb", Every: 30 * time.Second, Settle: 15 * time.Minute, Lookback: 75 * time.Minute, Late: 26 * time.Hour,
+				Slow: time.Second, Parallel: 1, Now: time.Now, Log: slog.New(slog.DiscardHandler)},
+			rules: benchRules(t), sink: sink, place: place, retries: map[string]retry{}, read: map[string]string{},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- r.Run(ctx) }()
+		end := func(at time.Time) string { return at.Truncate(time.Minute).Format("2006-01-02 15:04") }
+		place.put(objectKey(end(start.Add(-3*time.Hour)), "before")) // before anybody collected
+		time.Sleep(30 * time.Hour)
+		var want []string
+		for name, late := range map[string]time.Duration{"a": 60 * time.Minute, "b": 90 * time.Minute, "c": 150 * time.Minute, "d": 25 * time.Hour, "e": 28 * time.Hour} {
+			key := objectKey(end(time.Now().Add(-late)), name)
+			place.put(key)
+			if name != "e" {
+				want = append(want, key)
+			}
+		}
+		slices.Sort(want)
+		time.Sleep(time.Hour + time.Minute)
+		if got := sink.keys(); !slices.Equal(got, want) {
+			t.Errorf("read %v, want %v", got, want)
+		}
+		for _, run := range sink.allRuns() {
+			if run.Code != "" || run.To.Sub(run.From) != 75*time.Minute {
+				t.Errorf("run %+v: one vouches for what it looks at each time", run)
+				break
+			}
+		}
+		listed, long := place.listed(), 0
+		for _, from := range place.froms {
+			if from.Before(start.Add(-75*time.Minute - spanBefore)) {
+				t.Errorf("looked from %v, before collecting began", from)
+			}
+		}
+		for i := 1; i < listed; i++ {
+			if place.froms[i].Before(place.froms[i-1]) {
+				long++
+			}
+		}
+		if long < 29 || long > 32 {
+			t.Errorf("%d long looks in 31 hours", long)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // After an absence the first pass goes on from where an earlier process left, with
 // what may have come late for the time before.
 func TestRunAfterAnAbsence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		start, sink := time.Now(), &memory{}
+		start, sink, place := time.Now(), &memory{}, &fakePlace{}
 		left := start.Add(-9 * time.Hour)
 		r := &Reader{
-			cfg: Config{Source: "alb", Kind: "alb", Every: 30 * time.Second, Settle: 15 * time.Minute, Lookback: time.Hour, Slow: time.Second, Parallel: 1,
-				Since: left, Now: time.Now, Log: slog.New(slog.DiscardHandler)},
-			rules: benchRules(t), sink: sink, place: &fakePlace{}, retries: map[string]retry{}, read: map[string]string{},
+			cfg: Config{Source: "alb", Kind: "alb", Every: 30 * time.Second, Settle: 15 * time.Minute, Lookback: time.Hour, Late: 26 * time.Hour, Slow: time.Second, Parallel: 1,
+				Since: left, Began: left.Add(-20 * time.Hour), Now: time.Now, Log: slog.New(slog.DiscardHandler)},
+			rules: benchRules(t), sink: sink, place: place, retries: map[string]retry{}, read: map[string]string{},
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -97,13 +155,24 @@ func TestRunAfterAnAbsence(t *testing.T) {
 		if last := sink.lastRun(); last.To.Sub(last.From) != time.Hour {
 			t.Errorf("later run %+v, want one of an hour", last)
 		}
+		if first := place.froms[0]; !first.Equal(left.Add(-20*time.Hour - spanBefore)) {
+			t.Errorf("first looked from %v, want from where collecting began", first)
+		}
 	})
 }
 
+// fakePlace counts listings. Every object holds one line.
 type fakePlace struct {
 	mu    sync.Mutex
-	calls int
+	froms []time.Time // of the listings
+	keys  []string
 	err   error
+}
+
+func (p *fakePlace) put(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.keys = append(p.keys, key)
 }
 
 func (p *fakePlace) fails(err error) {
@@ -115,16 +184,19 @@ func (p *fakePlace) fails(err error) {
 func (p *fakePlace) listed() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.calls
+	return len(p.froms)
 }
 
-func (p *fakePlace) list(context.Context, time.Time, time.Time, func(stored)) error {
+func (p *fakePlace) list(_ context.Context, from, _ time.Time, found func(stored)) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.calls++
+	p.froms = append(p.froms, from)
+	for _, key := range p.keys {
+		found(stored{key: key, size: 1, etag: "x"})
+	}
 	return p.err
 }
 
 func (p *fakePlace) open(context.Context, stored) (io.ReadCloser, error) {
-	return nil, errors.New("nothing here")
+	return io.NopCloser(strings.NewReader(logLine{}.String())), nil
 }

@@ -45,7 +45,9 @@ type Config struct {
 	Every    time.Duration // between two passes of Run; 30 s where 0, of files that are followed 5 s
 	Settle   time.Duration // how late objects may come; 15 min where 0
 	Lookback time.Duration // how far back Run lists; Settle and an hour where 0
+	Late     time.Duration // how far back it lists once an hour, for what came later still; UsualLate where 0
 	Since    time.Time     // until when an earlier process collected: Run goes on from there, however long ago; zero: none did
+	Began    time.Time     // since when one collected: Run looks no further back; zero: this is the first
 	Slow     time.Duration // requests that took at least this long are kept one by one; 1 s where 0
 	Parallel int           // objects read at once; as many as there are processors where 0
 
@@ -86,6 +88,7 @@ func New(ctx context.Context, cfg Config, c *analysis.Classifier, sink Sink) (*R
 	cfg.Every = orDefault(cfg.Every, 30*time.Second)
 	cfg.Settle = orDefault(cfg.Settle, 15*time.Minute)
 	cfg.Lookback = orDefault(cfg.Lookback, cfg.Settle+time.Hour)
+	cfg.Late = orDefault(cfg.Late, UsualLate)
 	cfg.Slow = orDefault(cfg.Slow, time.Second)
 	cfg.Parallel = orDefault(cfg.Parallel, runtime.GOMAXPROCS(0))
 	if cfg.Now == nil {
@@ -154,20 +157,30 @@ func logOf(kind string) string {
 // a second, failed run over the time that they should hold; the others are stored
 // all the same.
 func (r *Reader) Collect(ctx context.Context, from, to time.Time, progress func(done, total int, bytes int64)) error {
-	return r.pass(ctx, from, to, from, progress)
+	return r.pass(ctx, spanOfPass(from, to), progress)
 }
 
-// pass is Collect where a failure to list leaves only the time from newFrom on
-// unseen: what lies before was listed by an earlier pass.
-func (r *Reader) pass(ctx context.Context, from, to, newFrom time.Time, progress func(done, total int, bytes int64)) error {
+// passSpan is the time that a pass is about.
+type passSpan struct {
+	from, to time.Time // which its run vouches for
+	newFrom  time.Time // what lies before was listed by an earlier pass, and a failure to list leaves only the rest unseen
+	lookFrom time.Time // objects are looked for from here on; not after from
+}
+
+func spanOfPass(from, to time.Time) passSpan {
+	return passSpan{from: from, to: to, newFrom: from, lookFrom: from}
+}
+
+// pass is Collect over a span.
+func (r *Reader) pass(ctx context.Context, s passSpan, progress func(done, total int, bytes int64)) error {
 	if r.pattern != "" {
-		return r.followed(ctx, from, to, newFrom, progress)
+		return r.followed(ctx, s, progress)
 	}
-	todo, err := r.find(ctx, from, to)
+	todo, err := r.find(ctx, s.lookFrom, s.to)
 	if err != nil {
-		return r.failed(ctx, newFrom, to, time.Time{}, err)
+		return r.failed(ctx, s.newFrom, s.to, time.Time{}, err)
 	}
-	total := pass{reader: r, total: len(todo), progress: progress, spanFrom: from, spanTo: to}
+	total := pass{reader: r, total: len(todo), progress: progress, span: s}
 	group, work := errgroup.WithContext(ctx)
 	group.SetLimit(r.cfg.Parallel)
 	if progress != nil {
@@ -184,9 +197,9 @@ func (r *Reader) pass(ctx context.Context, from, to, newFrom time.Time, progress
 		err = ctx.Err() // it may have ended between two objects
 	}
 	if err != nil { // the store failed, or ctx ended
-		return r.failed(ctx, newFrom, to, time.Time{}, err)
+		return r.failed(ctx, s.newFrom, s.to, time.Time{}, err)
 	}
-	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to, At: r.cfg.Now(), Rows: total.rows}
+	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: s.from, To: s.to, At: r.cfg.Now(), Rows: total.rows}
 	if err := r.sink.AddRun(ctx, r.cfg.Service, run); err != nil {
 		return fmt.Errorf("store run: %w", err)
 	}
@@ -220,7 +233,7 @@ type pass struct {
 	total    int
 	progress func(done, total int, bytes int64)
 
-	spanFrom, spanTo time.Time // what the pass was asked for
+	span passSpan
 
 	mu       sync.Mutex
 	done     int
@@ -255,7 +268,7 @@ func (p *pass) object(ctx context.Context, c candidate) error {
 	if failure != nil {
 		from, to := batch.From, batch.To
 		if from.IsZero() { // its name does not say what it should hold
-			from, to = p.spanFrom, p.spanTo
+			from, to = p.span.from, p.span.to
 		}
 		if p.failed == 0 || from.Before(p.from) {
 			p.from = from
