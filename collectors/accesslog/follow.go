@@ -47,13 +47,31 @@ func (r *Reader) followed(ctx context.Context, s passSpan, progress func(done, t
 	return nil
 }
 
+// keepOpen says whether files are held open for a next pass; where not, those that are
+// held are closed.
+func (r *Reader) keepOpen(running bool) {
+	r.following.Lock()
+	r.running = running
+	r.following.Unlock()
+	r.letGo()
+}
+
+// letGo closes the files that are held open, unless a next pass will want them.
+func (r *Reader) letGo() {
+	r.following.Lock()
+	defer r.following.Unlock()
+	if r.files != nil && !r.running {
+		r.files.Close()
+	}
+}
+
 // restore learns from the ledger how far the files were read.
 func (r *Reader) restore(ctx context.Context) (*follow.Files, error) {
 	keys, err := r.sink.ReadObjects(ctx, r.cfg.Service, r.cfg.Source, time.Unix(0, 0).UTC(), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC))
 	if err != nil {
 		return nil, fmt.Errorf("ask how far files were read: %w", err)
 	}
-	files := follow.New(r.pattern)
+	files := follow.New(r.pattern, r.cfg.Settle)
 	for key := range keys {
 		files.Restore(key)
 	}

@@ -25,6 +25,8 @@ const (
 // No pass looks further back than to where collecting began. After a failure it waits
 // twice as long each time, up to five minutes.
 func (r *Reader) Run(ctx context.Context) error {
+	r.keepOpen(true)
+	defer r.keepOpen(false)
 	listed := r.cfg.Since // up to where the last good pass went
 	began := r.cfg.Began
 	var long time.Time // of the last good pass that looked as far as Late

@@ -67,6 +67,7 @@ type Reader struct {
 	pattern   string // of the files that are followed, else empty
 	following sync.Mutex
 	files     *follow.Files // nil until the first pass
+	running   bool          // Run does: files stay open between passes
 
 	mu      sync.Mutex
 	retries map[string]retry  // of objects that were not read wholly, by key
@@ -157,6 +158,7 @@ func logOf(kind string) string {
 // a second, failed run over the time that they should hold; the others are stored
 // all the same.
 func (r *Reader) Collect(ctx context.Context, from, to time.Time, progress func(done, total int, bytes int64)) error {
+	defer r.letGo()
 	return r.pass(ctx, spanOfPass(from, to), progress)
 }
 

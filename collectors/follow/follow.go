@@ -40,8 +40,8 @@ import (
 )
 
 const (
-	// calm is how long a file must not have been written to for its end to be taken
-	// as final: a last line without its end, or a packed file that breaks off.
+	// calm is how long a packed file that breaks off must not have been written to for
+	// that to be taken as final.
 	calm = 10 * time.Second
 
 	// limit bounds a stretch, so that not too much is read again after a crash.
@@ -52,9 +52,14 @@ const (
 	tick = 2 * time.Second
 
 	// linger is how long a file that went out of sight is kept open for what its writer
-	// may still add to it, and holdMost how many such files.
-	linger   = 10 * time.Minute
-	holdMost = 16
+	// may still add to it.
+	linger = 10 * time.Minute
+
+	// holdMost bounds how many files are held open, those written to last first. All
+	// that the pattern names are, however long nobody wrote to them, unless they are
+	// packed: what is added to one just before it goes out of sight can be read in no
+	// other way.
+	holdMost = 64
 )
 
 // ErrChanged says that a file was truncated or replaced while it was read. What was
@@ -64,6 +69,7 @@ var ErrChanged = errors.New("the file changed while it was read")
 // Files are the files that a pattern names. It serves one goroutine.
 type Files struct {
 	pattern string
+	still   time.Duration
 	streams map[string][]*stream // by their first line
 	seen    map[string]seen      // by path
 	held    map[uint64]*held     // by inode: files that are written to
@@ -77,21 +83,28 @@ type seen struct {
 	inode    uint64
 	size     int64
 	modified time.Time
-	pending  bool // its end was not final
-	old      bool // passed over for its age
-	fresh    bool // written to so shortly before that more may have come at the same time, by the clock of the files
+	pending  time.Duration // its end was not final, and is once nobody wrote to it for so long; else 0
+	old      bool          // passed over for its age
+	fresh    bool          // written to so shortly before that more may have come at the same time, by the clock of the files
 }
 
 type held struct {
 	file     *os.File
 	path     string
 	modified time.Time
-	size     int64
+	size     int64     // when it was read last
+	gone     time.Time // since when no path leads to it; zero: one does
 }
 
 // New makes the Files of a pattern as [filepath.Match] knows them, or of a plain path.
-func New(pattern string) *Files {
-	return &Files{pattern: pattern, streams: map[string][]*stream{}, seen: map[string]seen{}, held: map[uint64]*held{}}
+//
+// A line that has no end yet may be one that is half written. It is taken as it
+// stands when the file that it stands in went out of sight and is let go, or once
+// nobody wrote to that for still (at least 10 s). Whoever closes a span of time some
+// while after its end, and must have every byte of it accounted for by then, says how
+// long that while is; until then half a line is no line.
+func New(pattern string, still time.Duration) *Files {
+	return &Files{pattern: pattern, still: max(still, calm), streams: map[string][]*stream{}, seen: map[string]seen{}, held: map[uint64]*held{}}
 }
 
 // Restore says that the stretch of a key was read before. Keys of anything else are
@@ -149,7 +162,9 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 	})
 	l := look{files: f, ctx: ctx, now: now, since: since, read: read}
 	for inode, h := range f.held {
-		if !present[inode] {
+		if present[inode] {
+			h.gone = time.Time{}
+		} else {
 			if err := l.gone(inode, h); err != nil {
 				return err
 			}
@@ -217,11 +232,11 @@ func (f *Files) unchanged(path string, info os.FileInfo, now, since time.Time) b
 	if !ok || s.inode != Inode(info) || s.size != info.Size() || !s.modified.Equal(info.ModTime()) {
 		return false
 	}
-	dueNow := s.fresh || s.pending && now.Sub(s.modified) > calm || s.old && !s.modified.Before(since)
+	dueNow := s.fresh || s.pending > 0 && now.Sub(s.modified) > s.pending || s.old && !s.modified.Before(since)
 	return !dueNow
 }
 
-// letGo closes the files that were not written to lately, and all but the latest.
+// letGo closes all but the files that were written to last.
 func (f *Files) letGo() {
 	inodes := make([]uint64, 0, len(f.held))
 	for inode := range f.held {
@@ -254,17 +269,21 @@ func (l *look) path(path string) error {
 	if err != nil {
 		return err
 	}
-	pending, old, err := l.file(path, file, info)
-	inode := Inode(info)
+	of, err := l.file(path, file, info, false)
+	inode, read := Inode(info), info.Size()
+	_, refused := errors.AsType[*readError](err)
+	if refused {
+		read = -1 // what is in it is still to be read
+	}
 	before := l.files.held[inode]
 	switch {
-	case err != nil || old || inode == 0 || l.now.Sub(info.ModTime()) > linger:
+	case err != nil && !refused || of.packed || inode == 0:
 		_ = file.Close() // it was only read
 	case before == nil:
-		l.files.held[inode] = &held{file: file, path: path, modified: info.ModTime(), size: info.Size()}
+		l.files.held[inode] = &held{file: file, path: path, modified: info.ModTime(), size: read}
 	default:
 		_ = before.file.Close()
-		*before = held{file: file, path: path, modified: info.ModTime(), size: info.Size()}
+		*before = held{file: file, path: path, modified: info.ModTime(), size: read}
 	}
 	if errors.Is(err, ErrChanged) {
 		return nil // the next look sees what it became
@@ -272,43 +291,68 @@ func (l *look) path(path string) error {
 	if err != nil {
 		return err
 	}
-	l.files.seen[path] = seen{inode: inode, size: info.Size(), modified: info.ModTime(), pending: pending, old: old, fresh: l.now.Sub(info.ModTime()) <= tick}
+	l.files.seen[path] = seen{inode: inode, size: info.Size(), modified: info.ModTime(), pending: of.pending, old: of.old, fresh: l.now.Sub(info.ModTime()) <= tick}
 	return nil
 }
 
 // gone reads what was added to a file that no path of the pattern leads to any more,
 // and lets go of it when nothing was for long.
 func (l *look) gone(inode uint64, h *held) error {
+	if h.gone.IsZero() {
+		h.gone = l.now
+	}
 	info, err := h.file.Stat()
-	if err == nil && (info.Size() != h.size || l.now.Sub(info.ModTime()) > calm) {
-		_, _, err = l.file(h.path, h.file, info)
-		h.size = info.Size()
+	last := err == nil && l.now.Sub(info.ModTime()) > linger && l.now.Sub(h.gone) > linger
+	if err == nil && (info.Size() != h.size || last) {
+		if _, err = l.file(h.path, h.file, info, last); err == nil {
+			h.size = info.Size()
+		}
 	}
 	if failed, ok := errors.AsType[*readError](err); ok {
 		return failed.err
 	}
-	if err != nil || l.now.Sub(info.ModTime()) > linger {
+	if err != nil || last {
 		_ = h.file.Close()
 		delete(l.files.held, inode)
 	}
 	return nil
 }
 
-// file reads what is new in an open file. [ErrChanged] says that it was truncated or
-// replaced meanwhile: then nothing that was concluded from it holds.
-func (l *look) file(path string, file *os.File, info os.FileInfo) (pending, old bool, err error) {
-	t := text{file: openFile{file, l.files}, opened: info, size: info.Size(), final: l.now.Sub(info.ModTime()) > calm}
+// outcome is what a look made of a file.
+type outcome struct {
+	pending     time.Duration // as in seen
+	old, packed bool
+}
+
+// file reads what is new in an open file; last says that no other look will. [ErrChanged]
+// says that it was truncated or replaced meanwhile: then nothing that was concluded
+// from it holds.
+func (l *look) file(path string, file *os.File, info os.FileInfo, last bool) (outcome, error) {
+	t := text{file: openFile{file, l.files}, opened: info, size: info.Size()}
 	if err := t.begin(); err != nil {
-		return false, false, err
+		return outcome{}, err
 	}
-	pending, old, err = l.text(path, &t)
+	var err error
+	if t.packed, err = isPacked(t.file); err != nil {
+		return outcome{}, err
+	}
+	still := l.files.still
+	if t.packed {
+		still = calm
+	}
+	t.final = last || l.now.Sub(info.ModTime()) > still
+	of := outcome{packed: t.packed}
+	var pending bool
+	if pending, of.old, err = l.text(path, &t); pending {
+		of.pending = still
+	}
 	if _, failed := errors.AsType[*readError](err); failed {
-		return pending, old, err
+		return of, err
 	}
 	if changed := t.unchanged(); changed != nil {
-		return false, false, changed
+		return of, changed
 	}
-	return pending, old, err
+	return of, err
 }
 
 // text reads what is new in a file's text.
@@ -318,9 +362,6 @@ func (l *look) text(path string, t *text) (pending, old bool, err error) {
 		if info.ModTime().Before(l.since) {
 			return false, true, nil
 		}
-		return false, false, err
-	}
-	if t.packed, err = isPacked(t.file); err != nil {
 		return false, false, err
 	}
 	head, err := t.head()

@@ -103,13 +103,108 @@ func TestFileOutOfSight(t *testing.T) {
 	l.expect("a3")
 }
 
+// However long nobody wrote to a file, what is added to it just before or after it goes
+// out of sight is read; and it is let go once that is long ago.
+func TestQuietFileOutOfSight(t *testing.T) {
+	l := newLog(t)
+	quiet := func(name string) {
+		at := time.Now().Add(-20 * time.Minute)
+		l.check(os.Chtimes(filepath.Join(l.dir, name), at, at))
+	}
+	l.write("a1\n")
+	quiet("access.log")
+	l.expect("a1")
+	l.write("a2\n")
+	l.rename("old-1")
+	l.write("b1\n")
+	l.expect("a2", "b1")
+	quiet("access.log")
+	l.expect()
+	l.rename("old-2")
+	l.expect()
+	l.append("old-2", "b2\n")
+	l.expect("b2")
+
+	// One that was too old to be read is read once something is added.
+	l.write("c1\n")
+	quiet("access.log")
+	l.since = time.Now().Add(-10 * time.Minute)
+	l.expect()
+	l.write("c2\n")
+	l.rename("old-3")
+	l.expect("c1", "c2")
+
+	l.now = time.Now().Add(2 * linger)
+	l.expect()
+	if len(l.files.held) > 0 {
+		t.Errorf("%d files are held that went out of sight long ago", len(l.files.held))
+	}
+}
+
+// What could not be stored when a file went out of sight is read again.
+func TestFileOutOfSightIsReadAgain(t *testing.T) {
+	l := newLog(t)
+	l.write("a1\n")
+	l.dies = true
+	l.expect()
+	l.rename("old")
+	l.expect()
+	l.append("old", "a2\n")
+	l.expect()
+	l.dies = false
+	l.expect("a1", "a2")
+	l.expect()
+}
+
+// The number of files that are held open has a bound.
+func TestHeldFilesAreBounded(t *testing.T) {
+	l := newLog(t)
+	for i := range 2 * holdMost {
+		l.file(fmt.Sprintf("access.log.%d", i), fmt.Appendf(nil, "%d\n", i))
+	}
+	l.file("access.log.gz", pack(t, []byte("packed\n")))
+	if got := l.look(); len(got) != 2*holdMost+1 || len(l.files.held) != holdMost {
+		t.Errorf("%d lines, %d files held", len(got), len(l.files.held))
+	}
+}
+
+// A line that is written in two parts is one line, however long the pause, until the
+// end of its file can be waited for no longer.
+func TestHalfALine(t *testing.T) {
+	l := newLog(t)
+	begin := time.Now()
+	l.now = begin
+	l.write("a1\na2 ha")
+	l.expect("a1")
+	l.now = begin.Add(14 * time.Second)
+	l.expect()
+	l.write("lf\n")
+	l.expect("a2 half")
+
+	// Rotated away before the rest of it came.
+	l.write("a3 ha")
+	l.expect()
+	l.rename("old")
+	l.now = begin.Add(time.Minute)
+	l.expect()
+	l.append("old", "lf\na4 never")
+	l.expect("a3 half")
+	l.now = begin.Add(linger + time.Minute - time.Second)
+	l.expect()
+	l.now = begin.Add(linger + time.Minute + time.Second)
+	l.expect("a4 never")
+	l.expect()
+}
+
 // A last line whose end never came counts once nobody writes any more; so does a
 // packed file that breaks off, which is told.
 func TestEndsThatNeverCome(t *testing.T) {
 	l := newLog(t)
 	l.write("a1\na2 torn")
 	l.expect("a1")
-	l.now = time.Now().Add(time.Minute)
+	l.now = time.Now().Add(still - time.Minute)
+	l.expect()
+	l.now = time.Now().Add(still + time.Minute)
 	l.expect("a2 torn")
 	l.expect()
 
@@ -158,7 +253,7 @@ func TestOldAndUnreadableFiles(t *testing.T) {
 	if got := l.drain(); strings.Join(got, ",") != "a1" {
 		t.Errorf("%q", got)
 	}
-	if err := New(filepath.Join(l.dir, "nothing*")).Look(t.Context(), time.Now(), time.Time{}, nil); !errors.Is(err, os.ErrNotExist) {
+	if err := New(filepath.Join(l.dir, "nothing*"), still).Look(t.Context(), time.Now(), time.Time{}, nil); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -287,11 +382,14 @@ func (l *log) restart() {
 	if l.files != nil {
 		l.files.Close()
 	}
-	l.files = New(filepath.Join(l.dir, "access.log*"))
+	l.files = New(filepath.Join(l.dir, "access.log*"), still)
 	for key := range l.keys {
 		l.files.Restore(key)
 	}
 }
+
+// still is how long the ends of lines are waited for.
+const still = 15 * time.Minute
 
 var errDied = errors.New("the follower died")
 

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Stretch is a part of a stream: whole lines, but for a last one whose end never came.
+// Stretch is a part of a stream: whole lines, but for a last one whose end did not come in time ([New]).
 type Stretch struct {
 	Path     string    // of the file that it was found in
 	Modified time.Time // when that was last written to
