@@ -8,8 +8,7 @@ import (
 	"gapless/analysis"
 )
 
-// haproxyFields are the fields of a line in HAProxy's HTTP log format, under the
-// names of its manual (configuration manual, 8.2.3), in order.
+// Words of a line in HAProxy's HTTP log format, in order. Some hold several fields.
 const (
 	haproxyClient = iota
 	haproxyDate
@@ -30,10 +29,13 @@ const (
 	haproxyFields
 )
 
-var haproxyNames = [haproxyFields]string{
-	"client", "request_date", "frontend_name", "backend_name", "server_name", "timers", "status_code", "bytes_read",
-	"captured_request_cookie", "captured_response_cookie", "termination_state", "connections", "queues",
-	"captured_request_headers", "captured_response_headers", "http_request",
+// haproxyNames are the names of the fields in each word (configuration manual, 8.2.3,
+// "HTTP log format").
+var haproxyNames = [haproxyFields][]string{
+	{"client_ip", "client_port"}, {"request_date"}, {"frontend_name"}, {"backend_name"}, {"server_name"}, {"TR", "Tw", "Tc", "Tr", "Ta"},
+	{"status_code"}, {"bytes_read"}, {"captured_request_cookie"}, {"captured_response_cookie"}, {"termination_state"},
+	{"actconn", "feconn", "beconn", "srv_conn", "retries"}, {"srv_queue", "backend_queue"},
+	{"captured_request_headers"}, {"captured_response_headers"}, {"http_request"},
 }
 
 // haproxyFormat parses lines of option httplog, behind a syslog header or none. It
@@ -41,6 +43,7 @@ var haproxyNames = [haproxyFields]string{
 type haproxyFormat struct {
 	zone     *time.Location // of its dates, which name no offset
 	fields   [haproxyFields][]byte
+	header   []byte    // syslog's
 	timers   [5][]byte // TR, Tw, Tc, Tr, Ta
 	failedOn [1][]byte
 }
@@ -51,6 +54,7 @@ func (f *haproxyFormat) parse(line []byte, e *entry) (reject, bool) {
 	}
 	f.fields, f.timers = [haproxyFields][]byte{}, [5][]byte{}
 	start, header, rest, ok := f.begin(line)
+	f.header = header
 	if !ok {
 		return diagnoseHAProxy(line), false
 	}
@@ -213,19 +217,40 @@ func (f *haproxyFormat) ending(e *entry) {
 func (f *haproxyFormat) rest(*entry) {} // parse leaves nothing out
 
 func (f *haproxyFormat) appendFields(b []byte) []byte {
-	for i, name := range haproxyNames {
-		if i > 0 {
-			b = append(b, ',')
+	process, pid := processOf(f.header)
+	b = appendMember(b, "process_name", process)
+	b = appendMember(append(b, ','), "pid", pid)
+	for i, names := range haproxyNames {
+		values := [5][]byte{f.fields[i]}
+		switch {
+		case i == haproxyClient:
+			values[0], values[1] = splitAddress(f.fields[i])
+		case len(names) > 1:
+			copy(values[:], bytes.SplitN(f.fields[i], []byte("/"), len(names)))
 		}
-		b = appendMember(b, name, f.fields[i])
-		if i == haproxyTimers {
-			for j, timer := range [...]string{"TR", "Tw", "Tc", "Tr", "Ta"} {
-				b = append(b, ',')
-				b = appendMember(b, timer, f.timers[j])
-			}
+		for j, name := range names {
+			b = appendMember(append(b, ','), name, values[j])
 		}
 	}
 	return b
+}
+
+// processOf is the program that a syslog header names, and its process ID: before the
+// colon ("haproxy[14389]:"), or in the newer form between spaces ("haproxy 7 - -").
+// They are nil where there are none.
+func processOf(header []byte) (name, pid []byte) {
+	words := bytes.Fields(header)
+	if n := len(words); n > 0 && bytes.HasSuffix(words[n-1], []byte(":")) {
+		name, rest, bracket := bytes.Cut(bytes.TrimSuffix(words[n-1], []byte(":")), []byte("["))
+		if bracket {
+			pid = bytes.TrimSuffix(rest, []byte("]"))
+		}
+		return name, pid
+	}
+	if len(words) >= 7 && bytes.HasSuffix(words[0], []byte(">1")) {
+		return absent(words[3]), absent(words[4])
+	}
+	return nil, nil
 }
 
 // word cuts the next word off b.

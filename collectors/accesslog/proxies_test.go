@@ -3,6 +3,7 @@ package accesslog
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,29 @@ func TestZones(t *testing.T) {
 		if _, ok := parseISO([]byte(text)); ok {
 			t.Errorf("%q was taken for a time", text)
 		}
+	}
+}
+
+// Every field of the manual, once, by its name, and none but those.
+func TestFieldsOfHAProxyByName(t *testing.T) {
+	line := `host process[2]: 3:4 [06/Feb/2009:12:14:14.655] 6 7/8 9/10/11/12/13 140 15 16 17 ---- 19/20/21/22/23 24/25 {26} {27} "28"`
+	var out bytes.Buffer
+	if _, err := Parse(t.Context(), &out, Config{Kind: KindHAProxy}, textInput(line)); err != nil {
+		t.Fatal(err)
+	}
+	var got struct{ Fields map[string]string }
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"process_name": "process", "pid": "2", "client_ip": "3", "client_port": "4", "request_date": "06/Feb/2009:12:14:14.655",
+		"frontend_name": "6", "backend_name": "7", "server_name": "8", "TR": "9", "Tw": "10", "Tc": "11", "Tr": "12", "Ta": "13",
+		"status_code": "140", "bytes_read": "15", "captured_request_cookie": "16", "captured_response_cookie": "17", "termination_state": "----",
+		"actconn": "19", "feconn": "20", "beconn": "21", "srv_conn": "22", "retries": "23", "srv_queue": "24", "backend_queue": "25",
+		"captured_request_headers": "26", "captured_response_headers": "27", "http_request": "28",
+	}
+	if !maps.Equal(got.Fields, want) {
+		t.Errorf("fields\n%v\nwant\n%v", got.Fields, want)
 	}
 }
 
