@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -36,6 +37,7 @@ func (s *sheet) writeReport(r *analysis.Report) {
 	s.totals(r)
 	s.phases(r)
 	s.targets(r)
+	s.detection(r)
 	s.journeys(r)
 	s.dependencies(r)
 	s.gauges(r)
@@ -133,6 +135,33 @@ func (s *sheet) targets(r *analysis.Report) {
 		})
 	}
 	s.table(rows)
+}
+
+// detection prints what each probe could have missed on each target over the whole
+// window; the phases are in the JSON.
+func (s *sheet) detection(r *analysis.Report) {
+	rows := [][]string{{"probe", "target", "requests", "longest outage missed with 5 % or more", "chance to miss one of"}}
+	for _, d := range r.Detection {
+		if d.Phase != "" {
+			continue
+		}
+		requests, longest := strconv.Itoa(d.Requests), "—"
+		if d.Share != nil && d.Target != "" {
+			requests += " sent, " + views.PercentWords(*d.Share) + " to it"
+		}
+		if d.LongestMissed != nil {
+			longest = fmt.Sprintf("%.3f s", *d.LongestMissed/1000)
+		}
+		chances := []string{}
+		for _, miss := range d.Miss {
+			chances = append(chances, fmt.Sprintf("%g s: %s", miss.WindowMS/1000, views.PercentWords(miss.Probability)))
+		}
+		rows = append(rows, []string{d.Scope, cmp.Or(d.Target, "all"), requests, longest, strings.Join(chances, ", ")})
+	}
+	if len(rows) > 1 {
+		s.section("What the probes could have missed")
+		s.table(rows)
+	}
 }
 
 func (s *sheet) coverage(r *analysis.Report) {

@@ -107,3 +107,22 @@ func TestStandardErrorObeysNothingFromOutside(t *testing.T) {
 		t.Errorf("%q", stderr)
 	}
 }
+
+func TestReportsSayWhatCouldHaveBeenMissed(t *testing.T) {
+	r := hostileReport()
+	share, longest := .05, 11_682.0
+	r.Detection = []analysis.Detection{
+		{Scope: "store", Phase: "drain", Target: "api-1", Requests: 40, LongestMissed: &longest},
+		{Scope: "store", Target: "api-1", Requests: 1500, Share: &share, LongestMissed: &longest, Miss: []analysis.Miss{{WindowMS: 400, Probability: .9}, {WindowMS: 5000, Probability: .2774}}},
+		{Scope: "store", Target: "api-2"},
+	}
+	var out bytes.Buffer
+	(&sheet{w: &out, zone: time.UTC}).writeReport(r)
+	_, after, _ := strings.Cut(out.String(), "What the probes could have missed\n")
+	got := strings.Split(after, "\n")[2:4]
+	for i, want := range []string{"store api-1 1500 sent, 5 % to it 11.682 s 0.4 s: 90 %, 5 s: 27.7 %", "store api-2 0 —"} {
+		if line := strings.Join(strings.Fields(got[i]), " "); line != want {
+			t.Errorf("%s\nwant %s", line, want)
+		}
+	}
+}

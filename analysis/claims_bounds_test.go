@@ -413,6 +413,13 @@ func TestConditions(t *testing.T) {
 			b.report.Detection = []Detection{miss("store", "api-1", .2), miss("item", "api-1", .1), miss("store", "api-2", .3), miss("store", "api-3", .3), miss("store", "api-4", .25)}
 		}, "users-not-measured;miss-chance phase=drain probability=0.3 probe=store target=api-2 window_ms=400;" +
 			"miss-chance phase=drain probability=0.1 probe=item target=api-1 window_ms=400;" + last},
+		{"the longest outage that each probe could well have missed", func(b *table) {
+			longest := func(probe, target string, ms float64) Detection {
+				return Detection{Scope: probe, Phase: "drain", Target: target, LongestMissed: &ms}
+			}
+			b.report.Detection = []Detection{{Scope: "store", Target: "api-9"}, longest("store", "api-1", 200), longest("item", "api-1", 100), longest("store", "api-2", 300), longest("store", "api-3", 300), longest("store", "api-4", 250)}
+		}, "users-not-measured;longest-missed phase=drain probe=store target=api-2 window_ms=300;" +
+			"longest-missed phase=drain probe=item target=api-1 window_ms=100;" + last},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newTable()

@@ -11,10 +11,11 @@ var missWindows = []time.Duration{100 * time.Millisecond, 400 * time.Millisecond
 
 // detect says, per business probe, which total outages of one target its requests
 // would have missed: in the risky phases taken one by one, and over the whole
-// window. Where no application log attributes requests, the figure is for an outage
-// that takes a target's equal share of the requests.
+// window. Where nothing tells which target a request reached, each reached it with its
+// share of the requests of its group.
 func (b *bench) detect() []Detection {
 	var rows []Detection
+	groups := map[string]groupTurns{}
 	for _, probe := range b.obs.Service.Probes {
 		if probe.Class != ClassProbe {
 			continue
@@ -22,6 +23,7 @@ func (b *bench) detect() []Detection {
 		var sends []time.Time
 		byTarget := map[string][]time.Time{}
 		failed := map[string]bool{}
+		told := false // by answers or applications; the access log keeps only what failed or was slow
 		for i := range b.obs.Probes {
 			p := &b.obs.Probes[i]
 			if p.Probe != probe.Name {
@@ -31,6 +33,7 @@ func (b *bench) detect() []Detection {
 			target, answered := b.sentTo(p)
 			if answered {
 				byTarget[target] = append(byTarget[target], p.Sent)
+				told = told || p.Target != "" || len(b.handled[probeID{p.Run, p.Seq}]) > 0
 			}
 			if b.inWindow(p.Sent) && b.probeOutcome(p).Failure() {
 				failed[target] = true
@@ -46,8 +49,8 @@ func (b *bench) detect() []Detection {
 		}
 		scopes = append(scopes, Phase{From: Time{b.from}, To: Time{b.seenTo}}) // the whole window last
 		for _, scope := range scopes {
-			if len(byTarget) == 0 {
-				rows = append(rows, b.detectUnattributed(probe, scope, sends, stuck, len(failed) > 0))
+			if !told {
+				rows = append(rows, b.detectUnattributed(probe, scope, sends, stuck, len(failed) > 0, groups)...)
 				continue
 			}
 			for _, l := range b.lives {
@@ -74,7 +77,70 @@ func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, 
 		gaps, _ := gapsIn(spans, at)
 		return missChance(gaps, lengths(spans), w)
 	})
+	d.longestMissed(rotation, stuck, sendingsOf(b.from, at, surely))
 	return d
+}
+
+// detectUnattributed gives the chances where nothing tells which target a request
+// reached: for each target that was in rotation, the mean of Π(1 − s) over all placements
+// of an outage in that time, s its share when each request in the outage was sent. Where
+// no target is known, the outage is the whole service's.
+func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, stuck []span, failed bool, groups map[string]groupTurns) []Detection {
+	until := earliest(scope.To.Time, b.seenTo)
+	if len(b.lives) == 0 {
+		return []Detection{b.detectShare(probe, scope, []span{{scope.From.Time, until}}, sends, stuck, failed, surely)}
+	}
+	var rows []Detection
+	for _, l := range b.lives {
+		rotation := b.inRotation(l, scope.From.Time, until)
+		if len(rotation) == 0 {
+			continue
+		}
+		group, ok := groups[l.group]
+		if !ok {
+			group = b.groupTurns(l.group)
+			groups[l.group] = group
+		}
+		d := b.detectShare(probe, scope, rotation, sends, stuck, failed, func(t time.Time) float64 { return group.share(l, t) })
+		d.Target = l.name
+		rows = append(rows, d)
+	}
+	return rows
+}
+
+// detectShare describes the requests sent in some spans, each of which reached what the
+// row is about with a chance of its own. No failure in them bounds the failure rate of
+// those that did: it is 1/s times as high as that of all, s their mean share.
+func (b *bench) detectShare(probe Probe, scope Phase, spans []span, sends []time.Time, stuck []span, failed bool, share func(time.Time) float64) Detection {
+	d := detection(probe, scope, spans, sends, failed)
+	var at []time.Time
+	sum := 0.0
+	for _, in := range spans {
+		own := inside(sends, func(t time.Time) time.Time { return t }, in.from, in.to)
+		at = append(at, own...)
+		for _, t := range own {
+			sum += share(t)
+		}
+	}
+	if len(at) > 0 {
+		d.Share = new(sum / float64(len(at)))
+	}
+	if d.FailureRateBelow != nil {
+		d.FailureRateBelow = new(min(1, *d.FailureRateBelow / *d.Share))
+	}
+	reach := sendingsOf(b.from, at, share)
+	d.Miss = misses(spans, stuck, reach.missIn)
+	d.longestMissed(spans, stuck, reach)
+	return d
+}
+
+// longestMissed fills the longest outage that could well have been missed: by all of the
+// spans, and, where that differs, without the time in which requests were stuck.
+func (d *Detection) longestMissed(spans, stuck []span, reach sendings) {
+	d.LongestMissed = outages{spans, reach.meanMiss}.longestMissed()
+	if free := without(spans, stuck); !slices.Equal(free, spans) {
+		d.LongestMissedWithoutStalls = outages{free, reach.meanMiss}.longestMissed()
+	}
 }
 
 // detection describes the requests that a probe sent at some moments, as far as they
@@ -191,58 +257,6 @@ func missChance(gaps, spans []time.Duration, w time.Duration) (p float64, ok boo
 		return 0, false
 	}
 	return float64(missed) / float64(placements), true
-}
-
-// detectUnattributed gives the mean of (1 − s)^N over all placements of a failure
-// window in the scope, s one target's share, N the requests sent within it.
-func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, stuck []span, failed bool) Detection {
-	whole := []span{{scope.From.Time, earliest(scope.To.Time, b.seenTo)}}
-	d := detection(probe, scope, whole, sends, failed)
-	share := 1 / float64(max(len(b.lives), 1))
-	d.Miss = misses(whole, stuck, func(spans []span, w time.Duration) (float64, bool) {
-		return meanMissIn(sends, spans, w, share)
-	})
-	return d
-}
-
-// meanMissIn averages over the placements within any of the spans; ok is false when
-// none is longer than the outage.
-func meanMissIn(sends []time.Time, spans []span, w time.Duration, share float64) (p float64, ok bool) {
-	sum, room := 0.0, 0.0
-	for _, s := range spans {
-		if own := seconds(s.to.Sub(s.from) - w); own > 0 {
-			sum += own * meanMiss(sends, s.from, s.to, w, share)
-			room += own
-		}
-	}
-	if room == 0 {
-		return 0, false
-	}
-	return sum / room, true
-}
-
-// meanMiss averages (1 − share)^N over all starts t of [t, t+w) in [from, to−w]. N
-// changes only where the outage's end passes a send, or its beginning does.
-func meanMiss(sends []time.Time, from, to time.Time, w time.Duration, share float64) float64 {
-	last := to.Add(-w)
-	type event struct {
-		at    time.Time
-		delta int
-	}
-	var events []event
-	for _, s := range sends {
-		if enters := s.Add(-w); overlap(enters, s, from, last) {
-			events = append(events, event{latest(enters, from), 1}, event{earliest(s, last), -1})
-		}
-	}
-	slices.SortFunc(events, func(x, y event) int { return x.at.Compare(y.at) })
-	sum, before, n := 0.0, from, 0
-	for _, e := range events {
-		sum += math.Pow(1-share, float64(n)) * seconds(e.at.Sub(before))
-		before, n = e.at, n+e.delta
-	}
-	sum += seconds(last.Sub(before)) // all have left
-	return sum / seconds(last.Sub(from))
 }
 
 // describeGaps fills median, p99 and maximum of the gaps, by nearest rank, where any

@@ -30,6 +30,9 @@ func (b *table) detected() string {
 	var all []string
 	for _, d := range b.detect() {
 		row := strings.TrimSpace(d.Phase+" "+d.Target) + fmt.Sprintf(" %d", d.Requests)
+		if d.Share != nil {
+			row += fmt.Sprintf("×%.2g", *d.Share)
+		}
 		if d.Requests > 0 && d.FailureRateBelow == nil {
 			row += " failed"
 		}
@@ -44,19 +47,20 @@ func TestRowsOfDetection(t *testing.T) {
 		lay  func(*table)
 		want string
 	}{
-		{"nobody named", func(b *table) { b.probed("", 100) }, "drain 1; 1"},
+		{"nobody named", func(b *table) { b.probed("", 100) }, "drain api-1 1×0.5; drain api-2 1×0.5; api-1 1×0.5; api-2 1×0.5"},
+		{"no target known", func(b *table) { b.lives = nil; b.probed("", 100) }, "drain 1×1; 1×1"},
 		{"a target named", func(b *table) { b.probed("api-1", 100) }, "drain api-1 1; drain api-2 0; api-1 1; api-2 0"},
 		{"at the edges of the phase", func(b *table) {
 			for _, at := range []float64{99.9, 100, 119.9, 120} {
 				b.probed("", at)
 			}
-		}, "drain 2; 4"},
+		}, "drain api-1 2×0.5; drain api-2 2×0.5; api-1 4×0.5; api-2 4×0.5"},
 		{"at the edges of the window", func(b *table) {
 			for _, at := range []float64{-.1, 0, 199.9, 200} {
 				b.probed("", at)
 			}
-		}, "drain 0; 2"},
-		{"another probe's", func(b *table) { b.probed("", 100); b.probed("", 101).Probe = "other" }, "drain 1; 1"},
+		}, "drain api-1 0; drain api-2 0; api-1 2×0.5; api-2 2×0.5"},
+		{"another probe's", func(b *table) { b.probed("", 100); b.probed("", 101).Probe = "other" }, "drain api-1 1×0.5; drain api-2 1×0.5; api-1 1×0.5; api-2 1×0.5"},
 		{"a failure at nobody knows which", func(b *table) {
 			b.probed("api-1", 100)
 			b.probed("api-2", 100)
@@ -66,9 +70,15 @@ func TestRowsOfDetection(t *testing.T) {
 			b.probed("api-1", 100).Outcome = OutcomeBadBody
 			b.probed("api-2", 100)
 		}, "drain api-1 1 failed; drain api-2 1; api-1 1 failed; api-2 1"},
-		{"a failure, nobody named", func(b *table) { b.probed("", 100).Outcome = OutcomeTimeout }, "drain 1 failed; 1 failed"},
-		{"a failure outside the window", func(b *table) { b.probed("", 100); b.probed("", -2).Outcome = OutcomeTimeout }, "drain 1; 1"},
-		{"a phase that has begun", func(b *table) { b.seenTo = b.at(201); b.probed("", 100) }, "drain 1; restart 0; 1"},
+		{"a failure, nobody named", func(b *table) { b.probed("", 100).Outcome = OutcomeTimeout }, "drain api-1 1×0.5 failed; drain api-2 1×0.5 failed; api-1 1×0.5 failed; api-2 1×0.5 failed"},
+		{"a failure outside the window", func(b *table) { b.probed("", 100); b.probed("", -2).Outcome = OutcomeTimeout }, "drain api-1 1×0.5; drain api-2 1×0.5; api-1 1×0.5; api-2 1×0.5"},
+		{"a phase that has begun", func(b *table) { b.seenTo = b.at(201); b.probed("", 100) }, "drain api-1 1×0.5; drain api-2 1×0.5; restart api-1 0; restart api-2 0; api-1 1×0.5; api-2 1×0.5"},
+		{"out of rotation in the phase, and after it", func(b *table) {
+			b.cycle("api-1", 100, 130, 135).lastServed = b.at(90)
+			b.probed("", 80)
+			b.probed("", 105)
+			b.probed("", 140)
+		}, "drain api-2 1×1; api-1 2×0.5; api-2 3×0.67"},
 	} {
 		b := newProbedTable()
 		b.seenTo = b.at(200)
@@ -98,8 +108,8 @@ func TestOutagesThatFitIntoAPhase(t *testing.T) {
 	}
 }
 
-// Where nobody is named, an outage takes a target's equal share: of the nine seconds in
-// which one of a second may begin, one has the request in it, which then goes to the
+// Where nobody is named, a request reaches a target with its share: of the nine seconds
+// in which an outage of one may begin, one has the request in it, which then goes to the
 // target that is out with 1/2, or surely where only the service as a whole is known.
 func TestShareOfAnOutage(t *testing.T) {
 	b := newProbedTable()
@@ -146,7 +156,7 @@ func TestMeanMissByHand(t *testing.T) {
 		for _, s := range c.sends {
 			sends = append(sends, b.at(s))
 		}
-		got, ok := meanMissIn(sends, spans, 2*time.Second, .5)
+		got, ok := sendingsOf(b.at(-7), sends, func(time.Time) float64 { return .5 }).missIn(spans, 2*time.Second)
 		if ok != (c.want >= 0) || ok && !(math.Abs(got-c.want) < 1e-9) { // not a number is wrong, too
 			t.Errorf("%s: %.5f (%t), want %.5f", c.name, got, ok, c.want)
 		}

@@ -89,7 +89,7 @@ func TestMeanMissAgreesWithPlacements(t *testing.T) {
 		sends = append(sends, now)
 	}
 	w := time.Second
-	got := meanMiss(sends, zero, to, w, .5)
+	got := sendingsOf(zero, sends, func(time.Time) float64 { return .5 }).meanMiss(span{zero, to}, w)
 	sum, steps := 0.0, 100_000
 	for i := range steps {
 		from := zero.Add(time.Duration(float64(to.Sub(zero)-w) * (float64(i) + .5) / float64(steps)))

@@ -144,7 +144,7 @@ func TestAClaimOfTwoTargetsAttributesNothing(t *testing.T) {
 	b.handle(0, "api-1", 100.5, false)
 	b.handle(0, "api-2", 100.5, false)
 	for _, d := range Judge(b.obs).Detection {
-		if d.Target != "" {
+		if d.Share == nil {
 			t.Errorf("%+v", d)
 		}
 	}

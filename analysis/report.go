@@ -330,17 +330,24 @@ type Attribution struct {
 	Ambiguous               int            `json:"ambiguous"` // a record has the id, and the clocks contradict it
 }
 
-// Detection says which failure windows the requests of a scope would have missed.
+// Detection says which failure windows the requests of a scope would have missed: those
+// that reached the target, or, where nothing tells which did, all that were sent while it
+// was in rotation, of which each reached it with a chance, its share.
 type Detection struct {
 	Scope            string   `json:"scope"` // probe name
 	Phase            string   `json:"phase"`
-	Target           string   `json:"target"`
+	Target           string   `json:"target"` // empty: the service, of which no target is known
 	Requests         int      `json:"requests"`
+	Share            *float64 `json:"share"` // mean chance of each to have reached it; null where they are known to have
 	GapMedian        *float64 `json:"gap_median_ms"`
 	GapP99           *float64 `json:"gap_p99_ms"`
 	GapMax           *float64 `json:"gap_max_ms"`
 	Miss             []Miss   `json:"miss"`
-	FailureRateBelow *float64 `json:"failure_rate_below"` // at 95 %; null unless no failure was seen
+	FailureRateBelow *float64 `json:"failure_rate_below"` // of those that reached it, at 95 %; null unless no failure was seen
+	// LongestMissed is the longest outage that would have been missed with a chance of 5 %
+	// or more; null where there was no time in rotation, never 0. Without stalls as in Miss.
+	LongestMissed              *float64 `json:"longest_missed_ms"`
+	LongestMissedWithoutStalls *float64 `json:"longest_missed_without_stalls_ms"`
 }
 
 // Miss is the chance that a failure window of the given length was not seen.

@@ -163,7 +163,8 @@ func (b *bench) usersIn(source string) int {
 }
 
 // missConditions name, per probe, the worst chance that a window of 400 ms on one
-// target was missed, and the bound on the failure rate.
+// target was missed, the longest that could well have been missed, and the bound on the
+// failure rate.
 func (b *bench) missConditions(add func(string, map[string]any)) {
 	worst := map[string]map[string]any{}
 	order := []string{}
@@ -183,9 +184,30 @@ func (b *bench) missConditions(add func(string, map[string]any)) {
 	for _, scope := range order {
 		add("miss-chance", worst[scope])
 	}
+	for _, d := range b.longestMissed() {
+		add("longest-missed", map[string]any{"probe": d.Scope, "phase": d.Phase, "target": d.Target, "window_ms": *d.LongestMissed})
+	}
 	if probes := b.report.Totals[ClassProbe]; probes != nil && probes.Failures == 0 && probes.Requests > 0 {
 		add("failure-rate-bound", map[string]any{"traffic": ClassProbe, "requests": probes.Requests, "below": *rateBound(probes.Requests)})
 	}
+}
+
+// longestMissed are the rows of detection, one for each probe, with the longest outage
+// that would have been missed with a chance of 5 % or more: the first of several.
+func (b *bench) longestMissed() []Detection {
+	var worst []Detection
+	for _, d := range b.report.Detection {
+		if d.LongestMissed == nil {
+			continue
+		}
+		switch i := slices.IndexFunc(worst, func(w Detection) bool { return w.Scope == d.Scope }); {
+		case i < 0:
+			worst = append(worst, d)
+		case *d.LongestMissed > *worst[i].LongestMissed:
+			worst[i] = d
+		}
+	}
+	return worst
 }
 
 // lowTraffic is the number of user requests in the risky phases below which the

@@ -3,7 +3,6 @@ package views
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"gapless/analysis"
 )
@@ -60,6 +59,8 @@ func conditionSentence(code string, v values) string {
 		}
 	case "miss-chance":
 		return missChance(v)
+	case "longest-missed":
+		return longestMissed(v)
 	case "provisional":
 		return provisional(v)
 	case "revision-due":
@@ -131,18 +132,34 @@ func missChance(v values) string {
 	if !ok || !ok2 {
 		return unknownWords("condition", "miss-chance", v)
 	}
-	sentence := "A failure window of " + Seconds(window/1000)
+	return "A failure window of " + Seconds(window/1000) + missedPlace(v) + missedBy(v) + " with a chance of " + percent(chance) + "."
+}
+
+func longestMissed(v values) string {
+	window, ok := v.number("window_ms")
+	if !ok {
+		return unknownWords("condition", "longest-missed", v)
+	}
+	return "The longest failure window" + missedPlace(v) + " that" + missedBy(v) + " with a chance of 5 % or more is " + Seconds(window/1000) + "."
+}
+
+// missedPlace is " on api-1 alone in its drain".
+func missedPlace(v values) string {
+	place := ""
 	if target := v.text("target"); target != "" {
-		sentence += " on " + target + " alone"
+		place += " on " + target + " alone"
 	}
 	if phase := v.text("phase"); phase != "" {
-		sentence += " in " + phase
+		place += " in " + phase
 	}
-	sentence += " would have been missed by the probes"
+	return place
+}
+
+func missedBy(v values) string {
 	if probe := v.text("probe"); probe != "" {
-		sentence = strings.Replace(sentence, "by the probes", "by probe "+probe, 1)
+		return " would have been missed by probe " + probe
 	}
-	return sentence + " with a chance of " + percent(chance) + "."
+	return " would have been missed by the probes"
 }
 
 // classNoun is how a sentence names a class of traffic that it found in values.

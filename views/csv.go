@@ -14,12 +14,12 @@ import (
 
 // Tables that can be had as CSV files, by the name in their address.
 var csvTables = map[string]func(*analysis.Report) [][]string{
-	"phases": phaseRecords, "targets": targetRecords, "failures": failureRecords,
+	"phases": phaseRecords, "targets": targetRecords, "failures": failureRecords, "detection": detectionRecords,
 	"journeys": journeyRecords, "dependencies": dependencyRecords, "breakers": breakerRecords, "gauges": gaugeRecords,
 }
 
 // CSVTables lists their names.
-var CSVTables = []string{"phases", "targets", "failures", "journeys", "dependencies", "breakers", "gauges"}
+var CSVTables = []string{"phases", "targets", "failures", "detection", "journeys", "dependencies", "breakers", "gauges"}
 
 // CSV is one table of a report as RFC 4180 wants it: a header, commas, lines that end
 // in CR LF. Names are those of the JSON report, times are RFC 3339 in UTC, numbers are
@@ -164,6 +164,34 @@ func failureRecords(r *analysis.Report) [][]string {
 		if t := r.Totals[class]; t != nil && t.Failures > listed[class] {
 			records = append(records, []string{string(class), "", "", "", "", "", "", "", "not listed one by one", "", "", strconv.Itoa(t.Failures - listed[class])})
 		}
+	}
+	return records
+}
+
+// detectionRecords has a row for every row of the detection table, with a column for each
+// length of outage.
+func detectionRecords(r *analysis.Report) [][]string {
+	windows := missWindows(r)
+	head := []string{"probe", "phase", "target", "requests", "share", "gap_median_ms", "gap_p99_ms", "gap_max_ms", "longest_missed_ms", "longest_missed_without_stalls_ms", "failure_rate_below"}
+	for _, window := range windows {
+		head = append(head, "miss_"+csvNumber(window)+"_ms", "miss_"+csvNumber(window)+"_ms_without_stalls")
+	}
+	records := [][]string{head}
+	for _, d := range r.Detection {
+		record := []string{d.Scope, d.Phase, d.Target, strconv.Itoa(d.Requests)}
+		for _, v := range []*float64{d.Share, d.GapMedian, d.GapP99, d.GapMax, d.LongestMissed, d.LongestMissedWithoutStalls, d.FailureRateBelow} {
+			record = append(record, csvOptional(v))
+		}
+		for _, window := range windows {
+			all, free := "", ""
+			for _, miss := range d.Miss {
+				if miss.WindowMS == window {
+					all, free = csvNumber(miss.Probability), csvOptional(miss.WithoutStalls)
+				}
+			}
+			record = append(record, all, free)
+		}
+		records = append(records, record)
 	}
 	return records
 }

@@ -48,6 +48,23 @@ func TestCSVAddsUpToTheReport(t *testing.T) {
 	}
 }
 
+func TestCSVOfDetection(t *testing.T) {
+	_, r := firstReport(t)
+	r.Detection[1].Share = new(.05)
+	r.Detection[1].LongestMissed, r.Detection[1].LongestMissedWithoutStalls = new(700.0), new(554.1)
+	r.Detection[1].Miss[0].WithoutStalls = new(.15)
+	all := records(t, &r, "detection")
+	for i, want := range []string{
+		"probe,phase,target,requests,share,gap_median_ms,gap_p99_ms,gap_max_ms,longest_missed_ms,longest_missed_without_stalls_ms,failure_rate_below,miss_400_ms,miss_400_ms_without_stalls,miss_1000_ms,miss_1000_ms_without_stalls",
+		"store,,api-1,3862,,400,800,2600,555.519,,0.00078,0.16,,0.004,",
+		"store,,api-2,3937,0.05,400,800,5255,700,554.1,0.00076,0.155,0.15,0.003,",
+	} {
+		if got := strings.Join(all[i][:15], ","); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 func TestCSVLeavesEmptyWhatWasNotMeasured(t *testing.T) {
 	_, r := firstReport(t)
 	r.Phases = r.Phases[:1]

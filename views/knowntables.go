@@ -36,27 +36,19 @@ func attributionTable(r *analysis.Report) Table {
 }
 
 // detectionTable prints, per phase and target, the chance that a failure window of
-// each length would have been missed.
+// each length would have been missed, and the longest that could well have been.
 func detectionTable(r *analysis.Report) Table {
 	table := Table{Caption: "Chance that a failure window would have been missed",
 		Columns: []Cell{left("probe"), left("phase"), left("target"), right("requests"), {Text: "gap p50 / p99 / max ms", Class: "n"}},
 		Empty:   "No probe ran, so no chance can be given."}
-	var windows []float64
-	for _, d := range r.Detection {
-		for _, miss := range d.Miss {
-			if !slices.Contains(windows, miss.WindowMS) {
-				windows = append(windows, miss.WindowMS)
-			}
-		}
-	}
-	slices.Sort(windows)
-	windows = windows[:min(len(windows), 6)]
+	windows := missWindows(r)
 	for _, window := range windows {
 		table.Columns = append(table.Columns, Cell{Text: "miss " + Seconds(window/1000), Class: "n", Title: "chance that an outage of this length would have been missed"})
 	}
-	table.Columns = append(table.Columns, Cell{Text: "failure rate", Class: "n", Title: "upper bound at 95 % confidence, where no failure was seen"})
+	table.Columns = append(table.Columns, Cell{Text: "missed at 5 %", Class: "n", Title: "the longest outage that would have been missed with a chance of 5 % or more"},
+		Cell{Text: "failure rate", Class: "n", Title: "upper bound at 95 % confidence, where no failure was seen"})
 	for _, d := range r.Detection {
-		row := Row{Cells: []Cell{left(d.Scope), left(orAll(d.Phase)), left(orAll(d.Target)), right(Count(d.Requests)),
+		row := Row{Cells: []Cell{left(d.Scope), left(orAll(d.Phase)), left(orAll(d.Target)), sentCell(d),
 			right(millis(d.GapMedian) + " / " + millis(d.GapP99) + " / " + millis(d.GapMax))}}
 		for _, window := range windows {
 			cell := unmeasured()
@@ -70,6 +62,15 @@ func detectionTable(r *analysis.Report) Table {
 			}
 			row.Cells = append(row.Cells, cell)
 		}
+		longest := unmeasured()
+		longest.Title = "not in rotation"
+		if d.LongestMissed != nil {
+			longest = right(Seconds(*d.LongestMissed / 1000))
+			if d.LongestMissedWithoutStalls != nil {
+				longest.Title = Seconds(*d.LongestMissedWithoutStalls/1000) + " without the time in which a stuck request held the others back"
+			}
+		}
+		row.Cells = append(row.Cells, longest)
 		rate := unmeasured()
 		rate.Title = ""
 		if d.FailureRateBelow != nil {
@@ -79,6 +80,31 @@ func detectionTable(r *analysis.Report) Table {
 	}
 	bound(&table, 40, "rows in the JSON report")
 	return table
+}
+
+// missWindows are the lengths of outages for which a report has chances, six at most.
+func missWindows(r *analysis.Report) []float64 {
+	var windows []float64
+	for _, d := range r.Detection {
+		for _, miss := range d.Miss {
+			if !slices.Contains(windows, miss.WindowMS) {
+				windows = append(windows, miss.WindowMS)
+			}
+		}
+	}
+	slices.Sort(windows)
+	return windows[:min(len(windows), 6)]
+}
+
+// sentCell counts the requests that reached a target, or those that were sent while it
+// was in rotation, with the share that went to it.
+func sentCell(d analysis.Detection) Cell {
+	cell := right(Count(d.Requests))
+	if d.Share != nil && d.Target != "" {
+		cell.Text += " × " + percent(*d.Share)
+		cell.Title = "sent while it was in rotation, and its share of them: nothing tells which of them reached it"
+	}
+	return cell
 }
 
 func orAll(name string) string {

@@ -90,12 +90,25 @@ func TestSentencesDegrade(t *testing.T) {
 			}
 		}
 		for _, code := range []string{"status-codes-only", "new-connections-only", "single-run", "one-vantage-point", "low-traffic", "census", "failure-rate-bound",
-			"miss-chance", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
+			"miss-chance", "longest-missed", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
 			report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: code, Values: values}}}}
 			FillSentences(&report)
 			if sentence := report.Verdict.Conditions[0].Sentence; !strings.HasSuffix(sentence, ".") || strings.Contains(sentence, "%!") {
 				t.Errorf("condition %s with %v reads %q", code, values, sentence)
 			}
+		}
+	}
+}
+
+func TestWhatCouldHaveBeenMissedIsSaid(t *testing.T) {
+	for want, values := range map[string]map[string]any{
+		"The longest failure window on api-1 alone in api-1 drain that would have been missed by probe store with a chance of 5 % or more is 0.56 s.": {"probe": "store", "phase": "api-1 drain", "target": "api-1", "window_ms": 555.519},
+		"The longest failure window that would have been missed by the probes with a chance of 5 % or more is 12 s.":                                  {"probe": "", "phase": "", "target": "", "window_ms": 12_000.0},
+	} {
+		report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: "longest-missed", Values: values}}}}
+		FillSentences(&report)
+		if got := report.Verdict.Conditions[0].Sentence; got != want {
+			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
 }

@@ -30,3 +30,6 @@ func EjectedWords(ejected string) string { return word(ejectedWords, ejected) }
 
 // ResultWords says how a call to a dependency ended, or what refused it.
 func ResultWords(result string) string { return word(resultWords, result) }
+
+// PercentWords prints a share between 0 and 1.
+func PercentWords(share float64) string { return percent(share) }

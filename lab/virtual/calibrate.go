@@ -23,6 +23,12 @@ type Calibration struct {
 	// log object was lost without a trace, and no probe was there to miss in it.
 	Unnoticed int
 	Deciles   [10]Decile
+	// Shares are the same for every fourth deploy judged once more without any record of
+	// which target served which request, so that targets' shares must do.
+	Shares [10]Decile
+	// Longest are the outages of just the length that was told as the longest to be missed
+	// with a chance of 5 % or more, where there is room for a longer one.
+	Longest Decile
 }
 
 // placements is how many outages of each length are placed at random into the time
@@ -118,47 +124,67 @@ func (c *Calibration) judge(seed uint64) {
 // in rotation, at random and everywhere, and sees whether any probe request met them.
 func (c *Calibration) place(w *World, o analysis.Observations, r analysis.Report, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 1))
-	var own [10]Decile
+	sent := map[string][]float64{} // by the target that served it, in order
+	served := map[int]string{}
+	for _, h := range o.Handled {
+		served[h.Seq] = h.Target
+	}
+	for _, p := range o.Probes {
+		if target, ok := served[p.Seq]; ok {
+			sent[target] = append(sent[target], p.Sent.Sub(w.Zero).Seconds())
+		}
+	}
+	var longest Decile
+	for _, d := range r.Detection {
+		if d.Phase == "" && d.Requests >= 2 && d.LongestMissed != nil {
+			longest.place(random, w.rotation(d.Target), sent[d.Target], *d.LongestMissed/1e3, 0.05)
+		}
+	}
+	c.Longest.add(longest)
+	own := placeAll(random, w, r, sent)
+	for i := range own {
+		c.Deciles[i].add(own[i])
+	}
+	if seed%4 > 0 {
+		return
+	}
+	o.Service.AppLogs, o.Handled = nil, nil
+	own = placeAll(random, w, analysis.Judge(o), sent)
+	for i := range own {
+		c.Shares[i].add(own[i])
+	}
+}
+
+// placeAll places outages of each stated length, by the decile of their predicted chance.
+func placeAll(random *rand.Rand, w *World, r analysis.Report, sent map[string][]float64) (own [10]Decile) {
 	for _, d := range r.Detection {
 		if d.Phase != "" || d.Requests < 2 {
 			continue
 		}
-		served := map[int]bool{}
-		for _, h := range o.Handled {
-			if h.Target == d.Target {
-				served[h.Seq] = true
-			}
-		}
-		var sent []float64
-		for _, p := range o.Probes {
-			if served[p.Seq] {
-				sent = append(sent, p.Sent.Sub(w.Zero).Seconds())
-			}
-		}
-		slices.Sort(sent)
-		spans := w.rotation(d.Target)
 		for _, m := range d.Miss {
-			length := m.WindowMS / 1e3
-			exact, ok := missedShare(spans, sent, length)
-			if !ok {
-				continue
-			}
-			of := &own[min(int(m.Probability*10), 9)]
-			of.Windows++
-			of.Predicted += m.Probability
-			of.Exact += exact
-			for range placements {
-				from := draw(random, spans, length)
-				next, _ := slices.BinarySearch(sent, from)
-				of.Drawn++
-				if next == len(sent) || sent[next] >= from+length {
-					of.Missed++
-				}
-			}
+			own[min(int(m.Probability*10), 9)].place(random, w.rotation(d.Target), sent[d.Target], m.WindowMS/1e3, m.Probability)
 		}
 	}
-	for i := range own {
-		c.Deciles[i].add(own[i])
+	return own
+}
+
+// place counts what becomes of outages of one length that are missed with a predicted
+// chance.
+func (d *Decile) place(random *rand.Rand, spans []stretch, sent []float64, length, predicted float64) {
+	exact, ok := missedShare(spans, sent, length)
+	if !ok {
+		return
+	}
+	d.Windows++
+	d.Predicted += predicted
+	d.Exact += exact
+	for range placements {
+		from := draw(random, spans, length)
+		next, _ := slices.BinarySearch(sent, from)
+		d.Drawn++
+		if next == len(sent) || sent[next] >= from+length {
+			d.Missed++
+		}
 	}
 }
 
@@ -241,10 +267,20 @@ func missedShare(spans []stretch, sent []float64, length float64) (share float64
 func (c *Calibration) Print(out io.Writer) {
 	fmt.Fprintf(out, "%d deploys: %d disproved, %d supported, %d inconclusive, %d untested; %d wrong; %d disproved by failures that only lay beside a stop; %d supported though failures were lost with their log object\n\n",
 		c.Deploys, c.Verdicts[analysis.Disproved], c.Verdicts[analysis.Supported], c.Verdicts[analysis.Inconclusive], c.Verdicts[analysis.Untested], len(c.Wrong), c.Misjudged, c.Unnoticed)
+	printDeciles(out, c.Deciles[:])
+	n := float64(c.Longest.Windows)
+	fmt.Fprintf(out, "\nOf %d outages as long as is missed with 5 %%: %.3f %% of all places, %+.3f ± %.3f points; of those drawn %.2f %%, %+.1f standard errors\n\n",
+		c.Longest.Windows, 100*c.Longest.Exact/n, 100*c.Longest.Bias(), 200*math.Sqrt(c.Longest.exactSquares)/n, 100*c.Longest.missed()/n, c.Longest.Off())
+	fmt.Fprintln(out, "Without a record of which target served which request:")
+	fmt.Fprintln(out)
+	printDeciles(out, c.Shares[:])
+}
+
+func printDeciles(out io.Writer, deciles []Decile) {
 	fmt.Fprintln(out, "| predicted to be missed | windows | mean prediction | missed of drawn | off by | missed of all places | bias |")
 	fmt.Fprintln(out, "| --- | --: | --: | --: | --: | --: | --: |")
-	for i := range c.Deciles {
-		d := &c.Deciles[i]
+	for i := range deciles {
+		d := &deciles[i]
 		if d.Windows == 0 {
 			continue
 		}

@@ -43,6 +43,15 @@ func TestCalibration(t *testing.T) {
 			t.Errorf("decile %d: all places taken together, %.3f %% more are missed than predicted", i, 100*d.Bias())
 		}
 	}
+	if d := &c.Longest; math.Abs(d.Bias()) > 0.0005 || math.Abs(d.Off()) > 3.5 || d.Windows < n {
+		t.Errorf("of %d outages as long as is missed with 5 %%: %.3f %% more of all places, %.1f standard errors off", d.Windows, 100*d.Bias(), d.Off())
+	}
+	for i := range c.Shares {
+		// Where each request went has chance in it, also over all places.
+		if d := &c.Shares[i]; d.Windows >= 30 && (math.Abs(d.Off()) > 3.5 || math.Abs(d.Bias()) > 0.02) {
+			t.Errorf("without attribution, decile %d: %.1f standard errors off; all places taken together, %.2f %% more are missed than predicted", i, d.Off(), 100*d.Bias())
+		}
+	}
 	for _, state := range []analysis.VerdictState{analysis.Disproved, analysis.Supported, analysis.Inconclusive} {
 		if c.Verdicts[state] < n/50 {
 			t.Errorf("only %d deploys are %s: the worlds do not exercise it", c.Verdicts[state], state)
