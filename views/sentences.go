@@ -96,7 +96,7 @@ func of(part int, t *analysis.Total, class analysis.Class) string {
 func disproved(r *analysis.Report, users, probes *analysis.Total) string {
 	switch {
 	case caused(users) > 0:
-		sentence := of(caused(users), users, analysis.ClassUser) + " failed because " + because(r, users) + "."
+		sentence := of(caused(users), users, analysis.ClassUser) + " failed because " + because(r, users, analysis.ClassUser) + "."
 		if rest := users.Failures - caused(users); rest > 0 {
 			sentence += " " + requests(rest, analysis.ClassUser) + " failed for other reasons."
 		}
@@ -108,7 +108,7 @@ func disproved(r *analysis.Report, users, probes *analysis.Total) string {
 		}
 		return sentence
 	case caused(probes) > 0:
-		sentence := of(caused(probes), probes, analysis.ClassProbe) + " failed because " + because(r, probes) + "."
+		sentence := of(caused(probes), probes, analysis.ClassProbe) + " failed because " + because(r, probes, analysis.ClassProbe) + "."
 		if users == nil {
 			return sentence + " User requests were not measured."
 		}
@@ -272,12 +272,14 @@ func lackingSources(claim analysis.Claim) string {
 	return list(parts)
 }
 
-// because says what the failures caused by the deploy come from, by the findings.
-func because(r *analysis.Report, t *analysis.Total) string {
+// because says what a class's failures that the deploy caused come from, by the
+// findings. It names no target that is known to have lost none of that class.
+func because(r *analysis.Report, t *analysis.Total, class analysis.Class) string {
 	targets := func(code string) []string {
 		var names []string
-		for _, finding := range r.Findings {
-			if finding.Code == code && finding.Target != nil && !slices.Contains(names, *finding.Target) {
+		for i := range r.Findings {
+			finding := &r.Findings[i]
+			if finding.Code == code && finding.Target != nil && !slices.Contains(names, *finding.Target) && !lostNone(finding, class) {
 				names = append(names, *finding.Target)
 			}
 		}
@@ -307,4 +309,18 @@ func because(r *analysis.Report, t *analysis.Total) string {
 		return "of the new version"
 	}
 	return "of " + event(r)
+}
+
+// lostNone reports whether a finding about a stop says that it cost no request of a
+// class.
+func lostNone(f *analysis.Finding, class analysis.Class) bool {
+	v := values(f.Values)
+	if failed, ok := v.count("failed_" + string(class)); ok {
+		return failed == 0
+	}
+	if v.get("failed") == nil {
+		return false
+	}
+	failed, _ := v.class("failed", class)
+	return failed == 0
 }

@@ -15,6 +15,13 @@ func TestVerdictSentences(t *testing.T) {
 	}
 	target := "api-1"
 	restart := analysis.Finding{Code: "restart-before-eject", Target: &target}
+	second := "api-2"
+	stopped := func(target *string, user, probe int) analysis.Finding {
+		return analysis.Finding{Code: "restart-before-eject", Target: target, Values: map[string]any{"failed_user": user, "failed_probe": probe}}
+	}
+	died := func(target *string, failed map[string]any) analysis.Finding {
+		return analysis.Finding{Code: "returned-before-eject", Target: target, Values: map[string]any{"failed": failed}}
+	}
 	tests := map[string]struct {
 		state    analysis.VerdictState
 		reason   string
@@ -26,6 +33,14 @@ func TestVerdictSentences(t *testing.T) {
 	}{
 		"disproved, both": {state: analysis.Disproved, users: user(25212, 3, map[analysis.Cause]int{analysis.CauseDeploy: 3}), probes: user(7799, 2, map[analysis.Cause]int{analysis.CauseDeploy: 2}), findings: []analysis.Finding{restart},
 			want: "3 of 25,212 user requests failed because api-1 was stopped while the load balancer still sent to it. Probes agree: 2 of 7,799 failed so."},
+		"disproved, one of two stops cost users": {state: analysis.Disproved, users: user(2559, 11, map[analysis.Cause]int{analysis.CauseDeploy: 11}), findings: []analysis.Finding{stopped(&target, 11, 0), stopped(&second, 0, 0)},
+			want: "11 of 2,559 user requests failed because api-1 was stopped while the load balancer still sent to it."},
+		"disproved by probes, each stop cost another class": {state: analysis.Disproved, users: user(100, 0, nil), probes: user(50, 1, map[analysis.Cause]int{analysis.CauseDeploy: 1}), findings: []analysis.Finding{stopped(&target, 1, 0), stopped(&second, 0, 1)},
+			want: "1 of 50 probe requests failed because api-2 was stopped while the load balancer still sent to it. None of 100 user requests failed, and none is known to be lost to it."},
+		"disproved, no stop is known to have cost users": {state: analysis.Disproved, users: user(100, 3, map[analysis.Cause]int{analysis.CauseDeploy: 3}), findings: []analysis.Finding{stopped(&target, 0, 2)},
+			want: "3 of 100 user requests failed because of the deploy."},
+		"disproved, one of two deaths cost users": {state: analysis.Disproved, users: user(100, 3, map[analysis.Cause]int{analysis.CauseDeploy: 3}), findings: []analysis.Finding{died(&target, map[string]any{"probe": 4}), died(&second, map[string]any{"user": 3})},
+			want: "3 of 100 user requests failed because api-2 died and was back before the load balancer could take the target out."},
 		"disproved, with others": {state: analysis.Disproved, users: user(100, 4, map[analysis.Cause]int{analysis.CauseDeploy: 3, analysis.CauseBackground: 1}),
 			want: "3 of 100 user requests failed because of the deploy. 1 user request failed for other reasons."},
 		"disproved by probes alone": {state: analysis.Disproved, users: user(100, 0, nil), probes: user(50, 1, map[analysis.Cause]int{analysis.CauseDeploy: 1}),
