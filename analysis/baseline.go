@@ -15,7 +15,7 @@ func (b *bench) baselineTests() []BaselineTest {
 	classes := map[string]Class{}
 	for _, f := range b.failures {
 		p := kinds[f.kind()]
-		if b.meetsNeighbor(&f, b.doubt) {
+		if b.meetsNeighbor(&f) {
 			continue // another deploy's, not the service's background
 		}
 		if f.end.Before(b.started) {
@@ -112,7 +112,7 @@ func (b *bench) clusterChance(kind string) float64 {
 	var at []moment
 	all := 0
 	for _, f := range b.failures {
-		if f.kind() != kind || b.meetsNeighbor(&f, b.doubt) {
+		if f.kind() != kind || b.meetsNeighbor(&f) {
 			continue
 		}
 		all += f.n

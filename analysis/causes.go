@@ -17,15 +17,14 @@ func (b *bench) findCauses() {
 	for _, t := range b.report.Baseline {
 		quiet[t.Kind] = !t.Significant
 	}
-	widen := b.doubt
 	for i := range b.failures {
 		f := &b.failures[i]
 		switch {
-		case b.meetsNeighbor(f, widen): // whatever else it meets
+		case b.meetsNeighbor(f): // whatever else it meets
 			f.cause = CauseShared
 		case f.end.Before(b.started): // nothing had begun: the service's own background
 			f.cause = CauseBackground
-		case b.meetsDeploy(f, widen):
+		case b.meetsDeploy(f):
 			f.cause = CauseDeploy
 		case b.byNewVersion(f) && b.worse[routeKey{f.class, f.route}] != nil:
 			f.cause = CauseVersion
@@ -45,11 +44,10 @@ func (b *bench) findCauses() {
 // meetsDeploy reports whether a failure meets the down interval, or the moments of
 // stop and return ± the check's timeout, of the target it was sent to; or of any
 // target in rotation, where no witness names one; or a time with no target in rotation.
-func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
+func (b *bench) meetsDeploy(f *failure) bool {
 	if b.obs.Deploy.ID == "" {
 		return false
 	}
-	from, to := f.start.Add(-widen), f.end.Add(widen)
 	for _, l := range b.lives {
 		if !b.concerns(f, l) {
 			continue
@@ -57,6 +55,7 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 		slack := b.slack(l.group)
 		for _, c := range l.cycles {
 			met := false
+			from, to := b.cycleAhead(l, c, b.clock(f)).between(f)
 			down, back, ok := b.down(c)
 			switch {
 			case c.arrives: // nobody can be failed by a target that is not asked: it must be named
@@ -79,6 +78,7 @@ func (b *bench) meetsDeploy(f *failure, widen time.Duration) bool {
 		return false
 	}
 	return slices.ContainsFunc(b.zero, func(s TargetGroupSpan) bool {
+		from, to := b.groupAhead(s.TargetGroup, b.clock(f)).between(f)
 		return b.meantFor(f, s.TargetGroup) && !to.Before(s.From.Time) && from.Before(s.To.Time)
 	})
 }
@@ -96,16 +96,17 @@ func (b *bench) atRisk(f *failure) bool {
 		if back.IsZero() {
 			back = b.to
 		}
-		return !f.end.Before(c.begin().Add(-slack)) && !f.start.After(back.Add(slack))
+		from, to := b.cycleAhead(l, c, b.clock(f)).between(f)
+		return !to.Before(c.begin().Add(-slack)) && !from.After(back.Add(slack))
 	})
 }
 
 // meetsNeighbor reports whether a failure meets the time from a stop of the target by
 // another deploy to its next readiness, widened by the check's timeout.
-func (b *bench) meetsNeighbor(f *failure, widen time.Duration) bool {
-	from, to := f.start.Add(-widen), f.end.Add(widen)
+func (b *bench) meetsNeighbor(f *failure) bool {
 	return slices.ContainsFunc(b.foreign, func(d drain) bool {
 		l := b.byName[d.target]
+		from, to := b.ahead(d.clock, b.clock(f)).between(f)
 		return (f.target == "" && !d.named && (l == nil || b.concerns(f, l)) || f.target == d.target) && !to.Before(d.from) && !from.After(d.to)
 	})
 }
@@ -128,10 +129,10 @@ func (b *bench) findForeignStops() {
 		if back.IsZero() {
 			back = b.to
 			if named {
-				b.foreign = append(b.foreign, drain{target: s.Target, from: s.At.Add(-slack), to: s.At.Add(slack)})
+				b.foreign = append(b.foreign, drain{target: s.Target, clock: stepClock(s), from: s.At.Add(-slack), to: s.At.Add(slack)})
 			}
 		}
-		b.foreign = append(b.foreign, drain{target: s.Target, from: s.At.Add(-slack), to: back.Add(slack), named: named})
+		b.foreign = append(b.foreign, drain{target: s.Target, clock: stepClock(s), from: s.At.Add(-slack), to: back.Add(slack), named: named})
 	}
 }
 
@@ -139,8 +140,8 @@ func near(from, to, moment time.Time, slack time.Duration) bool {
 	return !to.Before(moment.Add(-slack)) && !from.After(moment.Add(slack))
 }
 
-// clockDoubt is how far from each other two clocks may be by the bounds on their
-// offsets; 0 where no request was matched.
+// clockDoubt is how far from each other two clocks may be of which nothing more is known,
+// by the bounds on the offsets of the others; 0 where no request was matched.
 func (b *bench) clockDoubt() time.Duration {
 	doubt := 0.0
 	for _, o := range b.offsets {

@@ -83,7 +83,7 @@ func TestWhatMeetsTheDeploy(t *testing.T) {
 		if c.bend != nil {
 			c.bend(b)
 		}
-		if got := b.meetsDeploy(f, b.doubt); got != c.want {
+		if got := b.meetsDeploy(f); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
@@ -206,7 +206,8 @@ func TestStopsOfOtherDeploys(t *testing.T) {
 	} {
 		b := newTable()
 		b.foreign = []drain{{target: "api-1", from: b.at(98), to: b.at(112), named: c.named}}
-		if got := b.meetsNeighbor(b.lost(c.target, c.start, c.end), c.widen); got != c.want {
+		b.doubt = c.widen
+		if got := b.meetsNeighbor(b.lost(c.target, c.start, c.end)); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}
 	}

@@ -55,13 +55,14 @@ func (b *bench) failedTarget(f failure) string {
 			continue
 		}
 		for _, c := range l.cycles {
-			if c.leaves && f.start.After(c.stop.Add(b.slack(l.group))) {
+			start, end := b.cycleAhead(l, c, b.clock(&f)).between(&f)
+			if c.leaves && start.After(c.stop.Add(b.slack(l.group))) {
 				continue // it is gone for good, and nobody is sent to it any more
 			}
-			if b.isOut(l, c, f.start) {
+			if b.isOut(l, c, start) {
 				continue
 			}
-			if from, to, _ := b.down(c); overlap(f.start, f.end, from, to) {
+			if from, to, _ := b.down(c); overlap(start, end, from, to) {
 				if name != "" && name != l.name {
 					return ""
 				}

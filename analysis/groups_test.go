@@ -85,3 +85,18 @@ func TestAnotherDeploysStopInAnotherGroup(t *testing.T) {
 		}
 	}
 }
+
+// A failure of group web was not sent to api-1, which is of group api only, though no
+// other target was down.
+func TestWhoFailedInAGroup(t *testing.T) {
+	for group, want := range map[string]string{"": "api-1", "api": "api-1", "web": "", "nobody's": "api-1"} {
+		b := newTable()
+		b.cut("api-1")
+		b.life("api-2").groups["web"] = true
+		f := b.lost("", 105, 106)
+		f.group = group
+		if got := b.failedTarget(*f); got != want {
+			t.Errorf("group %q: %q, want %q", group, got, want)
+		}
+	}
+}

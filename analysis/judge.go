@@ -88,8 +88,10 @@ type bench struct {
 	coverage      map[string]*Coverage
 	surges        []surge
 	offsets       []ClockOffset
-	doubt         time.Duration // how far two clocks may be apart
-	doubtful      bool          // steps contradict each other, or what traffic shows
+	doubt         time.Duration         // how far two clocks may be apart of which nothing more is known
+	spreads       map[cycleClock]spread // of clocks against others, as far as they were asked about
+	aheads        map[[2]string]spread
+	doubtful      bool // steps contradict each other, or what traffic shows
 	// servedThrough are the stops through which the target is known to have served.
 	servedThrough []TargetSpan
 	counted       []countedSum   // by the load balancer's own monitoring
@@ -134,7 +136,7 @@ func newBench(obs Observations) *bench {
 		byName: map[string]*life{}, counting: map[string]bool{},
 		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{}, sent: map[probeID]*ProbeRequest{},
 		ambiguous: map[probeID]bool{}, doubtfulLines: map[int]bool{},
-		coverage: map[string]*Coverage{}, prober: map[Class]bool{}, skewed: map[string]bool{},
+		coverage: map[string]*Coverage{}, prober: map[Class]bool{}, skewed: map[string]bool{}, spreads: map[cycleClock]spread{}, aheads: map[[2]string]spread{},
 	}
 	b.started = obs.Deploy.StartedAt
 	if b.started.IsZero() {
@@ -210,7 +212,7 @@ func (b *bench) nameTargets() {
 		}
 		l, ok := b.byName[name]
 		if !ok {
-			l = &life{name: name, groups: map[string]bool{}}
+			l = &life{name: name, groups: map[string]bool{}, witnesses: map[string]bool{}}
 			b.byName[name] = l
 			b.lives = append(b.lives, l)
 		}

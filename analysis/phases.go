@@ -228,6 +228,7 @@ func (p Phase) risky() bool {
 // drain is a span in which a target is on its way out or gone.
 type drain struct {
 	target   string
+	clock    string // that dates it
 	from, to time.Time
 	named    bool // concerns only what is known to have been sent to it
 }

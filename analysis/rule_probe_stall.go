@@ -184,24 +184,7 @@ func (b *bench) alongside(p, o *ProbeRequest) (surely, maybe bool) {
 // another's: both are known against the clocks of the same logs. It is not known
 // without such a log.
 func (b *bench) clockAhead(of, place string) (ahead Interval, known bool) {
-	if of == place {
-		return Interval{}, true
-	}
-	for _, one := range b.offsets {
-		for _, other := range b.offsets {
-			if one.A != proberAt(of) || other.A != proberAt(place) || one.B != other.B || b.skewed[one.B] {
-				continue
-			}
-			// The log is ahead of the one by some, and of the other by less the more that one
-			// is ahead itself.
-			bound := Interval{one.Offset.From - other.Offset.To, one.Offset.To - other.Offset.From}
-			if known {
-				bound = Interval{max(ahead.From, bound.From), min(ahead.To, bound.To)}
-			}
-			ahead, known = bound, true
-		}
-	}
-	return ahead, known && ahead.From <= ahead.To
+	return b.offset(proberAt(place), proberAt(of))
 }
 
 func fromMilliseconds(ms float64) time.Duration {

@@ -169,17 +169,17 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 	until := c.back(b.to)
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && r.moment().After(c.stop.Add(b.doubt)) && r.moment().Before(until) {
+		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && b.surelyAfter(l, c, r.Source, r.moment()) && r.moment().Before(until) {
 			n.add(r.Class, 1)
 			last = latest(last, r.End)
 		}
-		if b.maskedOn(r, l.name) && r.moment().After(c.stop.Add(b.doubt)) && r.moment().Before(until) {
+		if b.maskedOn(r, l.name) && b.surelyAfter(l, c, r.Source, r.moment()) && r.moment().Before(until) {
 			n.add(r.Class, 1) // it was sent there, and another target answered it
 			last = latest(last, r.End)
 		}
 	}
 	for _, cell := range b.unkept { // to the second: its failures of a second that meets the time
-		if cell.Target == l.name && b.counting[cell.Source] && cell.Last.After(c.stop.Add(b.doubt)) && cell.First.Before(until) {
+		if cell.Target == l.name && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, cell.Last) && cell.First.Before(until) {
 			n.add(cell.Class, cell.n)
 			last = latest(last, cell.Last)
 		}

@@ -11,6 +11,7 @@ import (
 type life struct {
 	name, group string
 	groups      map[string]bool // all groups in which it was seen; group is the first of them
+	witnesses   map[string]bool // clocks by which points are
 	points      []time.Time     // moments at which it is known to have served, ascending
 	cycles      []cycle         // one for every time it stopped, or at least one
 	usualPause  time.Duration   // 99th percentile of the pauses between them
@@ -58,6 +59,7 @@ func (b *bench) readServing() {
 			continue
 		}
 		l := b.byName[c.Target]
+		l.witnesses[c.Source] = true
 		if !c.First.IsZero() {
 			l.points = append(l.points, c.First)
 		}
@@ -68,6 +70,7 @@ func (b *bench) readServing() {
 	for i := range b.obs.Handled {
 		if at, ok := b.servedAt(i); ok {
 			l := b.byName[b.obs.Handled[i].Target]
+			l.witnesses[b.obs.Handled[i].Source] = true
 			l.points = append(l.points, at)
 		}
 	}
