@@ -333,7 +333,7 @@ type SetAsideLine struct {
 	Offset int64  // of its first byte, in the uncompressed object
 	Reason string // stable word
 	Detail string
-	Kind   string // what the line seems to be: alb, classic_elb, nlb, unknown
+	Kind   string // what the line seems to be: an access log's kind (alb, nginx and so on), classic_elb, nlb, unknown
 	Raw    []byte
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"net/netip"
 )
 
 // Fields of an ALB access-log line, by position. AWS only ever appends.
@@ -261,15 +260,15 @@ func (f *albFormat) parse(line []byte, e *entry) (reject, bool) {
 		whole--
 	}
 	if whole < albLeast || !albTypeWord(t.field(albType)) || bytes.HasPrefix(t.field(albELB), []byte("net/")) {
-		return diagnose(line), false
+		return diagnoseALB(line), false
 	}
 	end, ok := f.clock.parse(t.field(albTime))
 	if !ok {
-		return diagnose(line), false
+		return diagnoseALB(line), false
 	}
 	status, ok := parseStatus(t.field(albStatus))
 	if !ok {
-		return diagnose(line), false
+		return diagnoseALB(line), false
 	}
 	e.end, e.status = end, status
 	e.targetStatus, _ = parseStatus(t.field(albTargetStatus))
@@ -356,96 +355,23 @@ func absent(b []byte) []byte {
 	return b
 }
 
-// diagnose says why a line is not an ALB access-log line that can be understood.
-func diagnose(line []byte) reject {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return reject{reasonEmpty, "an empty line", kindUnknown}
-	}
-	if bytes.HasPrefix(line, []byte("Enable AccessLog for ELB:")) {
-		return reject{reasonTestFile, "the line that AWS writes to try its access to the bucket", kindALB}
-	}
+// diagnoseALB says why a line is not an ALB access-log line that can be understood.
+func diagnoseALB(line []byte) reject {
 	var t albTokens
 	t.split(line)
-	kind, what := kindOf(&t)
+	why, kind := otherThan(line, &t, KindALB)
 	if kind == "" {
-		if kind, at := behindPrefix(line, t.field(albType)); kind != "" {
-			return reject{reasonPrefixed, fmt.Sprintf("%s stands before the line", quote(line[:at])), kind}
-		}
-	}
-	if kind != kindALB && what != "" {
-		return reject{reasonOther, "not an ALB access-log line: it looks like a line of " + what, kind}
-	}
-	if kind == "" {
-		kind = kindUnknown
+		return why
 	}
 	_, timed := parseTime(t.field(albTime))
 	_, status := parseStatus(t.field(albStatus))
 	switch {
 	case t.n < albLeast || t.open && t.n == albLeast:
-		detail := fmt.Sprintf("%d fields where there must be %d", t.n, albLeast)
-		if t.open {
-			detail = fmt.Sprintf("field %d (%s) has no closing quote", t.n, albNames[t.n-1])
-		}
-		return reject{reasonFew, detail, kind}
+		return few(&t, albLeast, albNames[:], kind)
 	case !timed:
 		return reject{reasonTime, fmt.Sprintf("time %s is not a time", quote(t.field(albTime))), kind}
 	case !status:
 		return reject{reasonStatus, fmt.Sprintf("elb_status_code %s is neither three digits nor -", quote(t.field(albStatus))), kind}
 	}
 	return reject{reasonType, fmt.Sprintf("type %s is not a word", quote(t.field(albType))), kind}
-}
-
-// kindOf guesses which log a line is of; what names a log other than ALB's access
-// log. Both are empty where it can't tell.
-func kindOf(t *albTokens) (kind, what string) {
-	_, timeFirst := parseTime(t.field(0))
-	_, timeSecond := parseTime(t.field(1))
-	isNLB := func(i int) bool { return bytes.HasPrefix(t.field(i), []byte("net/")) }
-	switch {
-	case albTypeWord(t.field(0)) && (isNLB(2) || isNLB(3)):
-		return kindNLB, "a Network Load Balancer's access log"
-	case timeFirst && t.n >= 12 && bytes.IndexByte(t.field(2), ':') > 0:
-		if _, ok := parseStatus(t.field(7)); ok {
-			return kindClassic, "a Classic Load Balancer's access log"
-		}
-	case timeFirst && t.n >= 10:
-		if _, err := netip.ParseAddr(string(t.field(1))); err == nil && digits(t.field(2)) {
-			return kindUnknown, "an ALB connection log"
-		}
-	case albTypeWord(t.field(0)) && timeSecond && (string(t.field(5)) == "PASS" || string(t.field(5)) == "FAIL"):
-		return kindUnknown, "an ALB health-check log"
-	case albTypeWord(t.field(0)) && (timeSecond || bytes.HasPrefix(t.field(2), []byte("app/"))):
-		return kindALB, ""
-	}
-	return "", ""
-}
-
-// behindPrefix looks for a log line behind something that ends in a colon or dash
-// in its first word, such as the file name and line number that grep prints.
-func behindPrefix(line, word []byte) (kind string, at int) {
-	var t albTokens
-	tries := 0
-	for i := 0; i < len(word) && tries < 64; i++ {
-		if c := word[i]; c != ':' && c != '-' {
-			continue
-		}
-		tries++
-		head := line[i+1:]
-		if len(head) > 4096 { // enough for what kindOf looks at
-			head = head[:4096]
-		}
-		t.split(head)
-		if kind, _ := kindOf(&t); kind != "" {
-			return kind, i + 1
-		}
-	}
-	return "", 0
-}
-
-// quote shows at most 64 bytes of b.
-func quote(b []byte) string {
-	if len(b) > 64 {
-		return fmt.Sprintf("%q…", b[:64])
-	}
-	return fmt.Sprintf("%q", b)
 }

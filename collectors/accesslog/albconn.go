@@ -88,23 +88,24 @@ func isPort(b []byte) bool {
 
 // diagnoseConn says why a line is not one of a connection log.
 func diagnoseConn(line []byte, t *albTokens) reject {
-	if why, ok := otherLog(line, kindConnection); ok {
+	why, kind := otherThan(line, t, KindALBConnections)
+	if kind == "" {
 		return why
 	}
 	_, timed := parseTime(t.field(connTime))
 	_, lasted := parseLatency(t.field(connLatency))
 	switch {
 	case t.n < connLeast || t.open && t.n == connLeast:
-		return few(t, connLeast, connNames[:], kindConnection)
+		return few(t, connLeast, connNames[:], kind)
 	case !timed:
-		return reject{reasonTime, fmt.Sprintf("timestamp %s is not a time", quote(t.field(connTime))), kindConnection}
+		return reject{reasonTime, fmt.Sprintf("timestamp %s is not a time", quote(t.field(connTime))), kind}
 	case !isAddress(t.field(connClient)):
-		return reject{reasonAddress, fmt.Sprintf("client_ip %s is not an address", quote(t.field(connClient))), kindConnection}
+		return reject{reasonAddress, fmt.Sprintf("client_ip %s is not an address", quote(t.field(connClient))), kind}
 	case !lasted:
-		return reject{reasonLatency, fmt.Sprintf("tls_handshake_latency %s is neither seconds nor -", quote(t.field(connLatency))), kindConnection}
+		return reject{reasonLatency, fmt.Sprintf("tls_handshake_latency %s is neither seconds nor -", quote(t.field(connLatency))), kind}
 	}
 	return reject{reasonAddress, fmt.Sprintf("client_port %s and listener_port %s are not both ports",
-		quote(t.field(connClientPort)), quote(t.field(connListenerPort))), kindConnection}
+		quote(t.field(connClientPort)), quote(t.field(connListenerPort))), kind}
 }
 
 // appendMore writes what a connection has beyond a request.

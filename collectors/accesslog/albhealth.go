@@ -126,7 +126,8 @@ func (f *healthFormat) outcome(status int) analysis.Outcome {
 
 // diagnoseHealth says why a line is not one of a health-check log.
 func diagnoseHealth(line []byte, t *albTokens) reject {
-	if why, ok := otherLog(line, kindHealth); ok {
+	why, kind := otherThan(line, t, KindALBHealth)
+	if kind == "" {
 		return why
 	}
 	_, timed := parseTime(t.field(healthTime))
@@ -134,48 +135,17 @@ func diagnoseHealth(line []byte, t *albTokens) reject {
 	_, lasted := parseLatency(t.field(healthLatency))
 	switch verdict := t.field(healthStatus); {
 	case t.n < healthLeast || t.open && t.n == healthLeast:
-		return few(t, healthLeast, healthNames[:], kindHealth)
+		return few(t, healthLeast, healthNames[:], kind)
 	case !timed:
-		return reject{reasonTime, fmt.Sprintf("time %s is not a time", quote(t.field(healthTime))), kindHealth}
+		return reject{reasonTime, fmt.Sprintf("time %s is not a time", quote(t.field(healthTime))), kind}
 	case !lasted:
-		return reject{reasonLatency, fmt.Sprintf("latency %s is neither seconds nor -", quote(t.field(healthLatency))), kindHealth}
+		return reject{reasonLatency, fmt.Sprintf("latency %s is neither seconds nor -", quote(t.field(healthLatency))), kind}
 	case string(verdict) != "PASS" && string(verdict) != "FAIL":
-		return reject{reasonStatus, fmt.Sprintf("status %s is neither PASS nor FAIL", quote(verdict)), kindHealth}
+		return reject{reasonStatus, fmt.Sprintf("status %s is neither PASS nor FAIL", quote(verdict)), kind}
 	case !coded:
-		return reject{reasonStatus, fmt.Sprintf("status_code %s is neither a number nor -", quote(t.field(healthCode))), kindHealth}
+		return reject{reasonStatus, fmt.Sprintf("status_code %s is neither a number nor -", quote(t.field(healthCode))), kind}
 	}
-	return reject{reasonType, fmt.Sprintf("type %s is not a word", quote(t.field(healthType))), kindHealth}
-}
-
-// few says that a line ends before what it must have.
-func few(t *albTokens, least int, names []string, kind string) reject {
-	detail := fmt.Sprintf("%d fields where there must be %d", t.n, least)
-	if t.open {
-		detail = fmt.Sprintf("field %d (%s) has no closing quote", t.n, names[min(t.n, len(names))-1])
-	}
-	return reject{reasonFew, detail, kind}
-}
-
-// otherLog recognises lines that are none of the wanted log's: empty ones, the line
-// of AWS's test file, and lines of another log.
-func otherLog(line []byte, want string) (reject, bool) {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return reject{reasonEmpty, "an empty line", kindUnknown}, true
-	}
-	if bytes.HasPrefix(line, []byte("Enable ")) {
-		return reject{reasonTestFile, "the line that AWS writes to try its access to the bucket", want}, true
-	}
-	var t albTokens
-	t.split(line)
-	kind, what := kindOf(&t)
-	if kind == kindALB {
-		what = "an ALB access log"
-	}
-	names := map[string]string{kindHealth: "an ALB health-check log", kindConnection: "an ALB connection log"}
-	if what == "" || what == names[want] || kind == kindALB && t.n < albLeast {
-		return reject{}, false
-	}
-	return reject{reasonOther, "not a line of " + names[want] + ": it looks like one of " + what, kind}, true
+	return reject{reasonType, fmt.Sprintf("type %s is not a word", quote(t.field(healthType))), kind}
 }
 
 // appendMore writes what a health check has beyond a request.

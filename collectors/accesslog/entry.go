@@ -93,52 +93,6 @@ func (e escape) decode(dst, b []byte) []byte {
 	return unescape(dst, b)
 }
 
-// reject says why a line is not understood.
-type reject struct {
-	reason string // stable word
-	detail string // for people
-	kind   string // what the line seems to be
-}
-
-// Kinds that a line which is set aside may seem to be.
-const (
-	kindALB     = "alb"
-	kindClassic = "classic_elb"
-	kindNLB     = "nlb"
-	kindNginx   = "nginx"
-	kindHAProxy = "haproxy"
-	kindUnknown = "unknown"
-
-	// What a damaged line of these logs seems to be, to their own parsers.
-	kindHealth     = "alb_health"
-	kindConnection = "alb_conn"
-)
-
-// Reasons for setting a line aside.
-const (
-	reasonEmpty    = "empty"          // nothing in the line
-	reasonTestFile = "test_file"      // what AWS writes once to try its access to the bucket
-	reasonOther    = "not_alb"        // a line of another log than the one wanted; kind and detail say which
-	reasonPrefixed = "prefixed"       // something stands before the line, as grep puts a file name
-	reasonFew      = "too_few_fields" // ends before what a line must have
-	reasonTime     = "bad_time"
-	reasonRange    = "time_out_of_range" // a time that the log cannot be about
-	reasonStatus   = "bad_status"
-	reasonType     = "bad_type"
-	reasonLatency  = "bad_latency"
-	reasonAddress  = "bad_address"
-	reasonTooLong  = "too_long"      // over maxLine
-	reasonCut      = "cut_short"     // the object broke off in this line
-	reasonFormat   = "not_in_format" // not a line of the format that was configured
-	reasonNotJSON  = "not_json"
-	reasonState    = "not_a_request" // what a proxy says of its servers or of itself
-)
-
-var (
-	rejectCut  = reject{reasonCut, "the object breaks off in this line", kindUnknown}
-	rejectLong = reject{reasonTooLong, "the line is longer than any that a load balancer writes", kindUnknown}
-)
-
 // withoutBOM is the line's text without the byte-order mark that editors put before
 // a file's first line.
 func withoutBOM(l *line) []byte {

@@ -50,7 +50,7 @@ type haproxyFormat struct {
 
 func (f *haproxyFormat) parse(line []byte, e *entry) (reject, bool) {
 	if len(bytes.TrimSpace(line)) == 0 {
-		return reject{reasonEmpty, "an empty line", kindUnknown}, false
+		return rejectEmpty, false
 	}
 	f.fields, f.timers = [haproxyFields][]byte{}, [5][]byte{}
 	start, header, rest, ok := f.begin(line)
@@ -59,15 +59,18 @@ func (f *haproxyFormat) parse(line []byte, e *entry) (reject, bool) {
 		return diagnoseHAProxy(line), false
 	}
 	if what := f.middle(rest); what != "" {
-		if bytes.Contains(rest, []byte(": ")) && bytes.IndexByte(rest, '"') < 0 {
-			return reject{reasonState, "an error of a connection, without a request", kindHAProxy}, false
+		if other, is := notProxys(line, KindHAProxy); is {
+			return other, false
 		}
-		return reject{reasonFormat, what, kindHAProxy}, false
+		if bytes.Contains(rest, []byte(": ")) && bytes.IndexByte(rest, '"') < 0 {
+			return reject{reasonState, "an error of a connection, without a request", KindHAProxy}, false
+		}
+		return reject{reasonFormat, what, KindHAProxy}, false
 	}
 	status, ok := parseStatus(f.fields[haproxyStatus])
 	if !ok {
 		if text := f.fields[haproxyStatus]; string(text) != "-1" && string(text) != "0" {
-			return reject{reasonStatus, fmt.Sprintf("status_code %s is no status", quote(text)), kindHAProxy}, false
+			return reject{reasonStatus, fmt.Sprintf("status_code %s is no status", quote(text)), KindHAProxy}, false
 		}
 	}
 	*e = entry{start: start, hasStart: true, status: status, escape: escapeHash, node: hostOf(header)}
@@ -354,13 +357,16 @@ func hostOf(header []byte) []byte {
 
 // diagnoseHAProxy says why a line has no date of a request.
 func diagnoseHAProxy(line []byte) reject {
+	if other, is := notProxys(line, KindHAProxy); is {
+		return other
+	}
 	for _, sign := range []string{"Server ", "Backup Server ", "backend ", "Proxy ", "Connect from ", "Health check ", "Stopping "} {
 		if bytes.Contains(line, []byte(sign)) {
-			return reject{reasonState, "what HAProxy says of its servers or of itself", kindHAProxy}
+			return reject{reasonState, "what HAProxy says of its servers or of itself", KindHAProxy}
 		}
 	}
 	if bytes.Contains(line, []byte("haproxy")) {
-		return reject{reasonState, "a line of HAProxy without the date of a request", kindHAProxy}
+		return reject{reasonState, "a line of HAProxy without the date of a request", KindHAProxy}
 	}
 	return reject{reasonFormat, "no date in brackets, as HAProxy writes it", kindUnknown}
 }

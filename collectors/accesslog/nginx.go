@@ -86,11 +86,11 @@ type nginxValues struct {
 func (v *nginxValues) entry(e *entry) (reject, bool) {
 	end, ok := v.end()
 	if !ok {
-		return reject{reasonTime, "no time that is understood", kindNginx}, false
+		return reject{reasonTime, "no time that is understood", KindNginx}, false
 	}
 	status, ok := parseStatus(v.of[nginxStatus])
 	if !ok {
-		return reject{reasonStatus, fmt.Sprintf("status %s is neither three digits nor -", quote(v.of[nginxStatus])), kindNginx}, false
+		return reject{reasonStatus, fmt.Sprintf("status %s is neither three digits nor -", quote(v.of[nginxStatus])), KindNginx}, false
 	}
 	*e = entry{end: end, status: status, escape: e.escape}
 	if took, ok := parseSeconds(v.of[nginxRequestTime]); ok {
@@ -327,10 +327,10 @@ func newNginx(text string, zone *time.Location) (*nginxFormat, error) {
 
 func (f *nginxFormat) parse(line []byte, e *entry) (reject, bool) {
 	if len(bytes.TrimSpace(line)) == 0 {
-		return reject{reasonEmpty, "an empty line", kindUnknown}, false
+		return rejectEmpty, false
 	}
 	if !bytes.HasPrefix(line, []byte(f.first)) {
-		return reject{reasonFormat, fmt.Sprintf("the line does not begin with %q", f.first), kindUnknown}, false
+		return outOfFormat(line, KindNginx, fmt.Sprintf("the line does not begin with %q", f.first)), false
 	}
 	clear(f.raw)
 	f.values.of = [nginxVars][]byte{}
@@ -343,7 +343,7 @@ func (f *nginxFormat) parse(line []byte, e *entry) (reject, bool) {
 			end = step.beforeTime(rest, end, f.values.zone)
 		}
 		if end < 0 {
-			return reject{reasonFormat, fmt.Sprintf("%q does not follow $%s", step.after, step.name), kindUnknown}, false
+			return outOfFormat(line, KindNginx, fmt.Sprintf("%q does not follow $%s", step.after, step.name)), false
 		}
 		f.raw[i] = rest[:end:end]
 		if step.is != nginxOther {
@@ -355,7 +355,23 @@ func (f *nginxFormat) parse(line []byte, e *entry) (reject, bool) {
 	if f.extended && len(rest) > 0 {
 		f.extensions(rest)
 	}
-	return f.values.entry(e)
+	why, ok := f.values.entry(e)
+	if !ok {
+		if other, is := notProxys(line, KindNginx); is {
+			return other, false
+		}
+	}
+	return why, ok
+}
+
+// outOfFormat says of a line that it is not in the format of its log, or which other
+// log it is of.
+func outOfFormat(line []byte, want, detail string) reject {
+	why, other := notProxys(line, want)
+	if !other {
+		why.reason, why.detail = reasonFormat, detail
+	}
+	return why
 }
 
 // beforeTime is where the step's value ends in b, of the places where it may end the

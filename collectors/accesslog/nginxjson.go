@@ -44,12 +44,16 @@ func jsonVar(name []byte) int {
 
 func (f *nginxJSON) parse(line []byte, e *entry) (reject, bool) {
 	if len(bytes.TrimSpace(line)) == 0 {
-		return reject{reasonEmpty, "an empty line", kindUnknown}, false
+		return rejectEmpty, false
 	}
 	f.values.of, f.members = [nginxVars][]byte{}, f.members[:0]
 	f.values.ups.failedOn = f.values.ups.failedOn[:0]
 	if why := f.object(line); why != "" {
-		return reject{reasonNotJSON, why, kindUnknown}, false
+		r, other := notProxys(line, KindNginxJSON)
+		if !other {
+			r.reason, r.detail = reasonNotJSON, why
+		}
+		return r, false
 	}
 	for i := range f.members {
 		m := &f.members[i]
@@ -67,6 +71,9 @@ func (f *nginxJSON) parse(line []byte, e *entry) (reject, bool) {
 		}
 	}
 	why, ok := f.values.entry(e)
+	if !ok {
+		why.kind = KindNginxJSON
+	}
 	e.escape = escapeJSON
 	return why, ok
 }
