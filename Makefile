@@ -2,7 +2,7 @@
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(shell go env GOPATH)/bin/golangci-lint
 
-.PHONY: generate build test lint loki e2e peers mutants held bench bench-peers check tools
+.PHONY: generate build test fuzz lint loki e2e peers mutants held bench bench-peers check tools
 
 generate: ## the generated Go of the templates
 	go tool templ generate
@@ -13,6 +13,15 @@ build: ## a static binary, without cgo
 
 test: ## what a bare machine with Go can run
 	go test ./...
+
+# How long each fuzz target runs.
+FUZZTIME := 10m
+
+fuzz: ## each fuzz target in turn, for FUZZTIME; an input that fails is left in the package's testdata/fuzz
+	@set -e; for target in $$(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9]*' . | sort | sed 's|/[^/]*:func |:|'); do \
+		echo "$$target for $(FUZZTIME)"; \
+		go test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $(FUZZTIME) "$${target%:*}"; \
+	done
 
 lint: tools
 	go vet ./...

@@ -114,44 +114,6 @@ func fuzzOwnLine(f *testing.F, which int) {
 	})
 }
 
-// Whatever an object of these logs holds, its lines are understood or set aside, and
-// every one set aside is kept with its place and its very bytes.
-func FuzzHealthObject(f *testing.F) {
-	for _, own := range ownCases {
-		var all []byte
-		for _, c := range lineCases(f, own.format) {
-			all = append(append(all, c.line...), '\n')
-		}
-		f.Add(all)
-	}
-	f.Add([]byte("\xff\x00\n\r\n\n"))
-	rules := benchRules(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, own := range ownCases {
-			roll := newRollup(own.make(), rules, &Config{Source: own.format}, analysis.Object{Source: own.format})
-			end, err := eachLine(t.Context(), bytes.NewReader(data), roll.add)
-			if err != nil {
-				t.Fatal(err)
-			}
-			b := roll.finish(end)
-			if b.Object.Lines != b.Understood+b.SetAside || len(b.Lines) != b.SetAside || len(b.Cells)+len(b.Requests) > 0 {
-				t.Fatalf("%d lines, %d understood, %d set aside (%d kept), %d cells", b.Object.Lines, b.Understood, b.SetAside, len(b.Lines), len(b.Cells))
-			}
-			if own.format == "alb-health" && len(b.Checks) != b.Understood {
-				t.Fatalf("%d checks of %d lines", len(b.Checks), b.Understood)
-			}
-			if bytes.HasPrefix(data, []byte{0x1f, 0x8b}) {
-				continue // positions are in what was packed
-			}
-			for _, l := range b.Lines {
-				if !bytes.HasPrefix(data[l.Offset:], l.Raw) {
-					t.Fatalf("line %d: %q is not what stands at %d", l.Line, l.Raw, l.Offset)
-				}
-			}
-		}
-	})
-}
-
 // The three logs lie in one folder, and each source reads its own.
 func TestLogsOfOneFolderAreToldApart(t *testing.T) {
 	root := t.TempDir()

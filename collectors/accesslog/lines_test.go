@@ -188,8 +188,9 @@ func TestReadingStopsWithItsContext(t *testing.T) {
 	}
 }
 
-// FuzzObject holds every object, packed or not, to lines = understood + set aside,
-// and what is kept of set-aside lines to the bytes at their place.
+// FuzzObject holds every object, packed or not and read as any kind of log, to lines =
+// understood + set aside, and what is kept of set-aside lines to the bytes at their
+// place.
 func FuzzObject(f *testing.F) {
 	text := generate(3)
 	f.Add(text)
@@ -198,35 +199,34 @@ func FuzzObject(f *testing.F) {
 	f.Add(compress(text)[:200])
 	f.Add([]byte("\x1f"))
 	f.Add([]byte("\n\r\n\xff\n"))
-	for _, c := range lineCases(f, KindALB) {
-		f.Add([]byte(c.line + "\n" + c.line))
+	for _, kind := range Formats {
+		all := soundLines(f, kind)
+		f.Add(all[:2000])
+		for _, c := range lineCases(f, kind) {
+			f.Add([]byte(c.line + "\n" + c.line))
+		}
 	}
 	rules := benchRules(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b := rollUp(t, rules, data)
-		if b.Object.Lines != b.Understood+b.SetAside || b.SetAside != len(b.Lines) {
-			t.Fatalf("%d lines, %d understood, %d set aside, %d kept", b.Object.Lines, b.Understood, b.SetAside, len(b.Lines))
-		}
-		counted := 0
-		for _, cell := range b.Cells {
-			counted += cell.Count
-		}
-		if counted+b.Unmatched != b.Understood {
-			t.Fatalf("%d in cells and %d unmatched of %d understood", counted, b.Unmatched, b.Understood)
-		}
-		if bytes.HasPrefix(data, []byte{0x1f}) {
-			return
-		}
-		lines := bytes.Count(data, []byte("\n"))
-		if len(data) > 0 && data[len(data)-1] != '\n' {
-			lines++
-		}
-		if b.Object.Lines != lines {
-			t.Fatalf("%d lines of %d", b.Object.Lines, lines)
-		}
-		for _, aside := range b.Lines {
-			if !bytes.HasPrefix(data[aside.Offset:], aside.Raw) || aside.Offset > 0 && data[aside.Offset-1] != '\n' {
-				t.Fatalf("line %d is not at byte %d", aside.Line, aside.Offset)
+		for _, kind := range Formats {
+			b := rollUpAs(t, rules, &Config{Source: kind, Kind: kind, Slow: 1e9}, data)
+			if !accounted(&b, kind) {
+				t.Fatalf("%s: %d lines, %d understood, %d set aside, %d kept", kind, b.Object.Lines, b.Understood, b.SetAside, len(b.Lines))
+			}
+			if bytes.HasPrefix(data, []byte{0x1f}) {
+				continue
+			}
+			lines := bytes.Count(data, []byte("\n"))
+			if len(data) > 0 && data[len(data)-1] != '\n' {
+				lines++
+			}
+			if b.Object.Lines != lines {
+				t.Fatalf("%s: %d lines of %d", kind, b.Object.Lines, lines)
+			}
+			for _, aside := range b.Lines {
+				if !bytes.HasPrefix(data[aside.Offset:], aside.Raw) || aside.Offset > 0 && data[aside.Offset-1] != '\n' {
+					t.Fatalf("%s: line %d is not at byte %d", kind, aside.Line, aside.Offset)
+				}
 			}
 		}
 	})
@@ -271,7 +271,17 @@ func compareLines(t *testing.T, got, want []string) {
 
 func rollUp(tb testing.TB, rules *analysis.Classifier, data []byte) analysis.ObjectBatch {
 	tb.Helper()
-	roll := newRollup(&albFormat{}, rules, &Config{Source: "alb", Slow: 1e9}, analysis.Object{Source: "alb", Key: "k"})
+	return rollUpAs(tb, rules, &Config{Source: "alb", Kind: KindALB, Slow: 1e9}, data)
+}
+
+// rollUpAs reads data as an object of a log.
+func rollUpAs(tb testing.TB, rules *analysis.Classifier, cfg *Config, data []byte) analysis.ObjectBatch {
+	tb.Helper()
+	lines, err := newFormat(cfg)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	roll := newRollup(lines, rules, cfg, analysis.Object{Source: cfg.Source, Key: "k"})
 	end, err := eachLine(context.Background(), bytes.NewReader(data), roll.add)
 	if err != nil {
 		tb.Fatal(err)
