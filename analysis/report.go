@@ -59,12 +59,9 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 		t.Time = time.Time{}
 		return nil
 	}
-	if len(b) < 2 || b[0] != '"' {
-		return fmt.Errorf("time %s: want an RFC 3339 string", b)
-	}
-	parsed, err := time.Parse(time.RFC3339Nano, string(b[1:len(b)-1]))
+	parsed, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(b))
 	if err != nil {
-		return err
+		return fmt.Errorf("time %s: want an RFC 3339 string: %w", b, err)
 	}
 	t.Time = parsed.UTC()
 	return nil
