@@ -316,6 +316,9 @@ type Object struct {
 // ObjectBatch is everything that one log object held, stored in one transaction.
 type ObjectBatch struct {
 	Object
+	// Name is by what the object is known wherever it lies: two of one name are one
+	// object, of which there is a copy. Empty: Key.
+	Name string
 	// Version changes with the object's content: what was read under another one is
 	// replaced. Empty where the place of the object tells none.
 	Version   string

@@ -134,7 +134,8 @@ CREATE INDEX run_failed ON run (collector_id, at) WHERE code <> '';
 CREATE TABLE object (
     id           INTEGER PRIMARY KEY,
     collector_id INTEGER NOT NULL REFERENCES collector (id),
-    key          TEXT NOT NULL,
+    key          TEXT NOT NULL, -- where it lies
+    name         TEXT NOT NULL, -- the same for every copy of it
     node         TEXT NOT NULL,
     version      TEXT NOT NULL, -- changes with its content; empty: not told
     from_at      INTEGER, -- span that it should hold by its name
@@ -151,7 +152,8 @@ CREATE TABLE object (
     error        TEXT NOT NULL,
     arrived_at   INTEGER, -- as its store says
     stored_at    INTEGER NOT NULL,
-    UNIQUE (collector_id, key)
+    UNIQUE (collector_id, key),
+    UNIQUE (collector_id, name)
 ) STRICT;
 CREATE INDEX object_by_time ON object (collector_id, low);
 CREATE INDEX object_unread ON object (collector_id) WHERE error <> '' AND partial = 0;
@@ -374,7 +376,6 @@ CREATE TABLE gauge (
     PRIMARY KEY (collector_id, at, target, metric)
 ) STRICT, WITHOUT ROWID;
 
--- What remains of pruned cells: which targets served on which day, and how much.
 -- What is to be told to other systems (publish: in the configuration). Everything in
 -- it can be made again from the rest of the file.
 CREATE TABLE marker (
@@ -402,6 +403,7 @@ CREATE TABLE publishing (
     dropped       INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
+-- What remains of pruned cells: which targets served on which day, and how much.
 CREATE TABLE served_day (
     service_id   INTEGER NOT NULL REFERENCES service (id),
     day          INTEGER NOT NULL, -- days since 1970 UTC
@@ -412,4 +414,13 @@ CREATE TABLE served_day (
     requests     INTEGER NOT NULL,
     failures     INTEGER NOT NULL,
     PRIMARY KEY (service_id, day, source, target_group, target, class)
+) STRICT, WITHOUT ROWID;
+
+-- Which cells were added to it, so that none is added twice that is read again.
+CREATE TABLE summed (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    node         TEXT NOT NULL,    -- the object's
+    day          INTEGER NOT NULL, -- days since 1970 UTC
+    buckets      BLOB NOT NULL,    -- of the day, by 10 s: how many were not, then how many were, and so on, as varints
+    PRIMARY KEY (collector_id, node, day)
 ) STRICT, WITHOUT ROWID;

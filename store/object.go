@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,7 +13,8 @@ import (
 	"gapless/analysis"
 )
 
-// AddObject stores everything that one log object held. An object that was read
+// AddObject stores everything that one log object held, once however many copies of it
+// there are. An object that was read
 // whole is not stored again unless its version is another one, as that of a file that
 // grew; one that was cut short or could not be read is replaced when a later reading
 // is better. Stored says whether this one was kept.
@@ -43,8 +45,8 @@ func quality(o analysis.Object) int {
 }
 
 func better(b, than analysis.ObjectBatch) bool {
-	if b.Version != than.Version && quality(b.Object) > 0 {
-		return true // of what it holds now
+	if b.Version != than.Version && (quality(b.Object) == 2 || b.Key == than.Key && quality(b.Object) > 0) {
+		return true // of what it holds now; a copy that is cut short says nothing of that
 	}
 	if q := quality(b.Object) - quality(than.Object); q != 0 {
 		return q > 0
@@ -63,8 +65,8 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 	var old analysis.ObjectBatch
 	var oldID int64
 	var oldHull hull
-	err = t.get(`SELECT id, version, lines, set_aside, partial, error, to_at, low, high FROM object WHERE collector_id = ? AND key = ?`, []any{collector, b.Key},
-		&oldID, &old.Version, &old.Object.Lines, &old.SetAside, &old.Partial, &old.Error, stamp{&old.To}, stamp{&oldHull.from}, stamp{&oldHull.to})
+	err = t.get(`SELECT id, key, version, lines, set_aside, partial, error, to_at, low, high FROM object WHERE collector_id = ? AND name = ?`, []any{collector, nameOf(b)},
+		&oldID, &old.Key, &old.Version, &old.Object.Lines, &old.SetAside, &old.Partial, &old.Error, stamp{&old.To}, stamp{&oldHull.from}, stamp{&oldHull.to})
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
@@ -82,7 +84,7 @@ func (t *tx) addObject(b analysis.ObjectBatch, packed []packedCells) (stored boo
 	rows := rowsHull(b)
 	all := rows
 	all.add(b.From, b.To)
-	id, err := t.insertObject(collector, b.Object, b.Version, rows, all)
+	id, err := t.insertObject(collector, b, rows, all)
 	if err != nil {
 		return false, err
 	}
@@ -175,10 +177,14 @@ func rowsHull(b analysis.ObjectBatch) (h hull) {
 	return h
 }
 
-func (t *tx) insertObject(collector int64, o analysis.Object, version string, rows, all hull) (id int64, err error) {
-	err = t.get(`INSERT INTO object (collector_id, key, node, version, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, unmatched, partial, error, arrived_at, stored_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
-		[]any{collector, o.Key, o.Node, version, micro(o.From), micro(o.To), micro(rows.from), micro(rows.to), micro(all.from), micro(all.to),
+// nameOf is by what an object is known in the ledger.
+func nameOf(b analysis.ObjectBatch) string { return cmp.Or(b.Name, b.Key) }
+
+func (t *tx) insertObject(collector int64, b analysis.ObjectBatch, rows, all hull) (id int64, err error) {
+	o := b.Object
+	err = t.get(`INSERT INTO object (collector_id, key, name, node, version, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, unmatched, partial, error, arrived_at, stored_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+		[]any{collector, o.Key, nameOf(b), o.Node, b.Version, micro(o.From), micro(o.To), micro(rows.from), micro(rows.to), micro(all.from), micro(all.to),
 			o.Lines, o.Understood, o.SetAside, o.Unmatched, o.Partial, o.Error, micro(o.Arrived), t.now.UnixMicro()}, &id)
 	return id, err
 }
@@ -257,11 +263,11 @@ func (t *tx) addSetAside(object int64, lines []analysis.SetAsideLine) error {
 }
 
 // ReadObjects returns the objects of a source that were read whole and whose period,
-// or whose rows, meet [from, to]: the version of each by its key.
+// or whose rows, meet [from, to]: the version of each by its name.
 func (db *DB) ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]string, error) {
-	keys := map[string]string{}
+	versions := map[string]string{}
 	err := db.view(ctx, func(s *sql.Tx) error {
-		rows, err := s.QueryContext(ctx, `SELECT o.key, o.version FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
+		rows, err := s.QueryContext(ctx, `SELECT o.name, o.version FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
 			WHERE s.name = ?1 AND c.source = ?2 AND o.low BETWEEN ?3 - c.longest_object AND ?4 AND o.high >= ?3 AND o.partial = 0 AND o.error = ''`,
 			service, source, from.UnixMicro(), to.UnixMicro())
 		if err != nil {
@@ -269,18 +275,18 @@ func (db *DB) ReadObjects(ctx context.Context, service, source string, from, to 
 		}
 		defer rows.Close()
 		for rows.Next() {
-			var key, version string
-			if err := rows.Scan(&key, &version); err != nil {
+			var name, version string
+			if err := rows.Scan(&name, &version); err != nil {
 				return err
 			}
-			keys[key] = version
+			versions[name] = version
 		}
 		return rows.Err()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read ledger of %s: %w", source, err)
 	}
-	return keys, nil
+	return versions, nil
 }
 
 // mergeKnown joins the lists of each source, node and run, in order.

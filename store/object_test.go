@@ -102,3 +102,46 @@ func TestObjectsWithoutAnEnd(t *testing.T) {
 		t.Errorf("after it was read: %+v, %v", o.Objects, err)
 	}
 }
+
+// Copies of one object are one object, wherever they lie: the whole one counts, and the
+// ledger knows both by their name.
+func TestCopiesOfAnObjectCountOnce(t *testing.T) {
+	db, ctx := open(t)
+	add := func(key, version string, lines int, partial bool) bool {
+		t.Helper()
+		b := batch(key, at(0))
+		for i := range lines {
+			b.Cells = append(b.Cells, cell(at(float64(i)), 200, 1))
+		}
+		b.Name, b.Version, b.Object.Lines, b.Partial = "x.log.gz", version, lines, partial
+		stored, err := db.AddObject(ctx, "orders-api", b)
+		must(t, err)
+		return stored
+	}
+	for i, step := range []struct {
+		key, version string
+		lines        int
+		partial      bool
+		stored       bool
+		cells        int
+		where        string
+	}{
+		{"a/x.log.gz", "cut", 2, true, true, 2, "a/x.log.gz"},
+		{"b/x.log.gz", "whole", 5, false, true, 5, "b/x.log.gz"},
+		{"a/x.log.gz", "cut", 2, true, false, 5, "b/x.log.gz"},
+		{"a/x.log.gz", "copied later", 5, false, true, 5, "a/x.log.gz"},
+	} {
+		if stored := add(step.key, step.version, step.lines, step.partial); stored != step.stored {
+			t.Errorf("step %d: stored %v", i, stored)
+		}
+		o, err := db.ObservationsBetween(ctx, "orders-api", at(0), at(300), "")
+		must(t, err)
+		if len(o.Cells) != step.cells || len(o.Objects) != 1 || o.Objects[0].Key != step.where {
+			t.Errorf("step %d: %d cells of objects %+v", i, len(o.Cells), o.Objects)
+		}
+	}
+	read, err := db.ReadObjects(ctx, "orders-api", "alb", at(0), at(300))
+	if err != nil || len(read) != 1 || read["x.log.gz"] != "copied later" {
+		t.Errorf("ledger %v, %v", read, err)
+	}
+}

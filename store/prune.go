@@ -68,9 +68,11 @@ func (t *tx) gaps(before time.Time, around time.Duration) (gaps []span, err erro
 	return gaps, nil
 }
 
-// sumServed adds the cells of a gap to the record of days.
+// sumServed adds the cells of a gap to the record of days, but for those of which it
+// was done before: an object may be read again after it was pruned.
 func (t *tx) sumServed(gap span) error {
-	rows, err := t.sql.QueryContext(t.ctx, `SELECT c.bucket, k.source, c.data FROM cells c
+	summed := summedBuckets{}
+	rows, err := t.sql.QueryContext(t.ctx, `SELECT c.bucket, k.id, k.source, o.node, c.data FROM cells c
 		JOIN object o ON o.id = c.object_id JOIN collector k ON k.id = o.collector_id
 		WHERE c.service_id = ? AND c.bucket >= ? AND c.bucket < ?`, t.id, gap.from/bucketMicros, gap.to/bucketMicros)
 	if err != nil {
@@ -79,11 +81,18 @@ func (t *tx) sumServed(gap span) error {
 	defer rows.Close()
 	days := map[ServedDay]*ServedDay{} // by itself without counts
 	for rows.Next() {
-		var bucket int64
-		var source string
+		var bucket, collector int64
+		var source, node string
 		var data []byte
-		if err := rows.Scan(&bucket, &source, &data); err != nil {
+		if err := rows.Scan(&bucket, &collector, &source, &node, &data); err != nil {
 			return err
+		}
+		isNew, err := summed.add(t, collector, node, bucket)
+		if err != nil {
+			return err
+		}
+		if !isNew {
+			continue
 		}
 		u := newUnpacker(seconds(bucket*bucketSeconds), seconds((bucket+1)*bucketSeconds), 0)
 		if err := u.add(source, bucket, data); err != nil {
@@ -104,7 +113,7 @@ func (t *tx) sumServed(gap span) error {
 			return err
 		}
 	}
-	return nil
+	return summed.store(t)
 }
 
 func countServed(days map[ServedDay]*ServedDay, c *analysis.Cell) {

@@ -62,3 +62,49 @@ func TestPruneKeepsWindows(t *testing.T) {
 		t.Errorf("served days %+v, want one of 4 requests, 1 failed", served)
 	}
 }
+
+// What is read again after it was pruned, and pruned again, is in the record of days
+// once; so is an object that is pruned in two parts.
+func TestServedDaysCountOnce(t *testing.T) {
+	db, ctx := open(t)
+	add := func(version, node string, seconds ...float64) {
+		t.Helper()
+		b := batch("k"+node, at(0))
+		for _, s := range seconds {
+			c := cell(at(s), 200, 1, 2, 3)
+			c.Node = node
+			b.Cells = append(b.Cells, c)
+		}
+		b.Latencies, b.Node, b.Version = nil, node, version
+		_, err := db.AddObject(ctx, "orders-api", b)
+		must(t, err)
+	}
+	check := func(what string, want int) {
+		t.Helper()
+		days, err := db.ServedDays(ctx, "orders-api", at(-86400), at(86400))
+		must(t, err)
+		sum := 0
+		for _, d := range days {
+			sum += d.Requests
+		}
+		if sum != want {
+			t.Errorf("%s: %d requests in the record, want %d", what, sum, want)
+		}
+	}
+	add("v1", "10.0.0.1", 0, 200)
+	must(t, db.Prune(ctx, at(100)))
+	check("half of it", 3)
+	add("v2", "10.0.0.1", 0, 200) // another version, while a part of it is there
+	must(t, db.Prune(ctx, at(150)))
+	check("the same half", 3)
+	must(t, db.Prune(ctx, at(1000)))
+	check("the other half", 6)
+	for range 2 {
+		add("v2", "10.0.0.1", 0, 200)
+		must(t, db.Prune(ctx, at(1000)))
+		check("again", 6)
+	}
+	add("v1", "10.0.0.2", 0, 210)
+	must(t, db.Prune(ctx, at(1000)))
+	check("another node", 12)
+}

@@ -1,8 +1,10 @@
 package accesslog
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -12,6 +14,16 @@ import (
 type candidate struct {
 	stored
 	name objectName
+}
+
+// id is by what the object is known wherever it lies. The last part of a key in AWS's
+// layout is no other object's, since a part of it is drawn at random; of any other file
+// nothing but where it lies tells it apart.
+func (c *candidate) id() string {
+	if c.name.known {
+		return path.Base(c.key)
+	}
+	return c.key
 }
 
 // packed reports whether the object's name says that it is a gzip file.
@@ -24,7 +36,8 @@ const (
 	spanAfter  = time.Hour
 )
 
-// find lists what is to be read for [from, to], oldest first.
+// find lists what is to be read for [from, to], oldest first; of copies of one object
+// one.
 func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, error) {
 	from, to = from.Add(-spanBefore), to.Add(spanAfter)
 	var all []candidate
@@ -51,11 +64,16 @@ func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, err
 	now := r.cfg.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	done := map[string]bool{} // objects that were read as they are, here or in a copy
+	for _, c := range all {
+		if version, stored := read[c.id()]; stored && (version == c.version() || version == "") {
+			done[c.id()] = true
+		}
+	}
 	all = slices.DeleteFunc(all, func(c candidate) bool {
 		again, tried := r.retries[c.key]
-		version, stored := read[c.key]
 		switch {
-		case stored && (version == c.version() || version == ""):
+		case done[c.id()]:
 			delete(r.retries, c.key)
 			return true
 		case r.read[c.key] == c.version():
@@ -67,13 +85,11 @@ func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, err
 		}
 		return false
 	})
+	// Of copies the longest first: another may be one that was cut short.
 	slices.SortFunc(all, func(a, b candidate) int {
-		if c := a.name.end.Compare(b.name.end); c != 0 {
-			return c
-		}
-		return strings.Compare(a.key, b.key)
+		return cmp.Or(a.name.end.Compare(b.name.end), strings.Compare(a.id(), b.id()), cmp.Compare(b.size, a.size), strings.Compare(a.key, b.key))
 	})
-	return all, nil
+	return slices.CompactFunc(all, func(a, b candidate) bool { return a.id() == b.id() }), nil
 }
 
 // mayMatch reports whether an object's name allows rows that the configuration

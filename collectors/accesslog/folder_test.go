@@ -5,6 +5,7 @@ package accesslog
 import (
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -224,4 +225,51 @@ func closed(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(name, 0o700) })
+}
+
+// The same object in another folder is a copy: it counts once, also where one of them
+// is cut short, and in every later look.
+func TestCopyInAnotherFolder(t *testing.T) {
+	key := objectKey("2026-10-14 02:25", "abcd1234")
+	whole := compress(generate(100))
+	copied := "mirror/" + path.Base(key)
+	for _, c := range []struct {
+		name              string
+		original, another []byte
+	}{
+		{"alike", whole, whole}, {"packed otherwise", whole, append(compress(nil), whole...)},
+		{"the copy is cut", whole, whole[:len(whole)/2]}, {"the original is cut", whole[:len(whole)/2], whole},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			writeObject(t, root, key, c.original)
+			sink := &memory{}
+			now := testTo
+			later := func(change *Config) { change.Now = func() time.Time { return now } }
+			r := newReader(t, "file://"+root, sink, later)
+			collect := func(r *Reader) {
+				t.Helper()
+				now = now.Add(2 * time.Hour)
+				if err := r.Collect(t.Context(), testFrom, testTo, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			collect(r)
+			writeObject(t, root, copied, c.another)
+			writeObject(t, root, "mirror/other.log", []byte(logLine{}.String()))
+			writeObject(t, root, "other.log", []byte(logLine{}.String())) // any file of such a name
+			collect(r)
+			collect(newReader(t, "file://"+root, sink, later))
+			lines := 0
+			for _, o := range sink.objects {
+				lines += o.Understood
+			}
+			if lines != 102 || len(sink.objects) != 3 {
+				t.Errorf("%d lines of %v, want 102 of 3 objects", lines, sink.keys())
+			}
+			if n := sink.adds[key] + sink.adds[copied]; n > 2 {
+				t.Errorf("read %d times", n)
+			}
+		})
+	}
 }

@@ -30,8 +30,14 @@ func (m *memory) AddObject(_ context.Context, _ string, b analysis.ObjectBatch) 
 		m.objects, m.adds = map[string]analysis.ObjectBatch{}, map[string]int{}
 	}
 	m.adds[b.Key]++
-	if old, ok := m.objects[b.Key]; ok && old.Error == "" && !old.Partial && old.Version == b.Version {
-		return false, nil
+	for key, old := range m.objects {
+		if cmp.Or(old.Name, key) != cmp.Or(b.Name, b.Key) {
+			continue
+		}
+		if old.Error == "" && !old.Partial && old.Version == b.Version {
+			return false, nil
+		}
+		delete(m.objects, key)
 	}
 	m.objects[b.Key] = b
 	return true, nil
@@ -43,7 +49,7 @@ func (m *memory) ReadObjects(_ context.Context, _, _ string, from, to time.Time)
 	keys := map[string]string{}
 	for key, b := range m.objects {
 		if b.Error == "" && !b.Partial && !b.From.After(to) && !b.To.Before(from) {
-			keys[key] = b.Version
+			keys[cmp.Or(b.Name, key)] = b.Version
 		}
 	}
 	return keys, nil

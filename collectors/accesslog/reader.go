@@ -21,10 +21,10 @@ import (
 // Sink stores what a Reader reads. Every call is one transaction, and doing it
 // again changes nothing.
 type Sink interface {
-	// AddObject stores an object's batch under its key; a failed or partial one is
+	// AddObject stores an object's batch under its name; a failed or partial one is
 	// replaced by a later better one, and any by one of another version.
 	AddObject(ctx context.Context, service string, b analysis.ObjectBatch) (stored bool, err error)
-	// ReadObjects answers the versions, by key, of objects wholly read whose period
+	// ReadObjects answers the versions, by name, of objects wholly read whose period
 	// meets the span.
 	ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]string, error)
 	// AddRun stores one attempt.

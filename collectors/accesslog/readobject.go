@@ -23,9 +23,9 @@ func (r *Reader) roll(ctx context.Context, c candidate) (analysis.ObjectBatch, e
 	batch, err := r.readObject(ctx, c, object)
 	if err != nil {
 		object.Error = err.Error()
-		return analysis.ObjectBatch{Object: object, Version: c.version()}, err
+		return analysis.ObjectBatch{Object: object, Name: c.id(), Version: c.version()}, err
 	}
-	batch.Version = c.version()
+	batch.Name, batch.Version = c.id(), c.version()
 	if !c.name.known {
 		batch.From, batch.To = spanOf(&batch)
 		switch {

@@ -164,7 +164,8 @@ CREATE TABLE migration_checksum (
 CREATE TABLE object (
     id           INTEGER PRIMARY KEY,
     collector_id INTEGER NOT NULL REFERENCES collector (id),
-    key          TEXT NOT NULL,
+    key          TEXT NOT NULL, -- where it lies
+    name         TEXT NOT NULL, -- the same for every copy of it
     node         TEXT NOT NULL,
     version      TEXT NOT NULL, -- changes with its content; empty: not told
     from_at      INTEGER, -- span that it should hold by its name
@@ -181,7 +182,8 @@ CREATE TABLE object (
     error        TEXT NOT NULL,
     arrived_at   INTEGER, -- as its store says
     stored_at    INTEGER NOT NULL,
-    UNIQUE (collector_id, key)
+    UNIQUE (collector_id, key),
+    UNIQUE (collector_id, name)
 ) STRICT;
 CREATE INDEX object_by_time ON object (collector_id, low);
 CREATE INDEX object_open ON object (collector_id) WHERE to_at IS NULL;
@@ -355,3 +357,10 @@ CREATE TABLE step (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX step_by_deploy ON step (deploy);
 CREATE INDEX step_by_time ON step (service_id, at);
+CREATE TABLE summed (
+    collector_id INTEGER NOT NULL REFERENCES collector (id),
+    node         TEXT NOT NULL,    -- the object's
+    day          INTEGER NOT NULL, -- days since 1970 UTC
+    buckets      BLOB NOT NULL,    -- of the day, by 10 s: how many were not, then how many were, and so on, as varints
+    PRIMARY KEY (collector_id, node, day)
+) STRICT, WITHOUT ROWID;
