@@ -3,7 +3,6 @@ package accesslog
 import (
 	"bytes"
 	"fmt"
-	"net/netip"
 	"strconv"
 	"time"
 
@@ -68,22 +67,6 @@ func (f *connFormat) parse(line []byte, e *entry) (reject, bool) {
 	}
 	f.latency, f.failed = latency, bytes.HasPrefix(t.field(connVerify), []byte("Failed"))
 	return reject{}, true
-}
-
-func isAddress(b []byte) bool {
-	if n := len(b); n > 2 && b[0] == '[' && b[n-1] == ']' {
-		b = b[1 : n-1]
-	}
-	if len(b) > 64 { // longer than any address with its zone
-		return false
-	}
-	_, err := netip.ParseAddr(string(b))
-	return err == nil
-}
-
-func isPort(b []byte) bool {
-	_, err := strconv.ParseUint(string(b[:min(len(b), 6)]), 10, 16)
-	return err == nil && len(b) <= 5
 }
 
 // diagnoseConn says why a line is not one of a connection log.

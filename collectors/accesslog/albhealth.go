@@ -1,7 +1,6 @@
 package accesslog
 
 import (
-	"bytes"
 	"fmt"
 	"strconv"
 	"time"
@@ -65,39 +64,6 @@ func (f *healthFormat) parse(line []byte, e *entry) (reject, bool) {
 	}
 	f.pass, f.latency, f.timed, f.reason = verdict == "PASS", max(latency, 0), latency >= 0, t.value(healthReason)
 	return reject{}, true
-}
-
-// parseCode reads a status of one to three digits (gRPC's are small numbers), or
-// "-" as 0.
-func parseCode(b []byte) (int, bool) {
-	if dash(b) {
-		return 0, true
-	}
-	if len(b) > 3 || !digits(b) {
-		return 0, false
-	}
-	n, err := strconv.Atoi(string(b))
-	return n, err == nil
-}
-
-// longestLatency bounds what is taken for a check's latency: AWS allows a timeout of
-// two minutes.
-const longestLatency = time.Hour
-
-// parseLatency reads seconds with decimals; "-", and any negative number, is -1.
-func parseLatency(b []byte) (time.Duration, bool) {
-	if dash(b) {
-		return -1, true
-	}
-	number, negative := bytes.CutPrefix(b, []byte("-"))
-	latency, ok := parseNanoseconds(number)
-	switch {
-	case !ok, latency > longestLatency && !negative:
-		return 0, false
-	case negative && latency > 0:
-		return -1, true
-	}
-	return latency, true
 }
 
 // outcome puts a check's end into the words for requests; empty where none fits.

@@ -3,6 +3,7 @@
 package accesslog
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"path"
@@ -142,7 +143,8 @@ func TestBrokenPlainFiles(t *testing.T) {
 		{"wrong checksum in its second member", append(slices.Clone(first), wrongSum...), 50, 50, true, true},
 		{"corrupt", corrupt, 0, 0, true, false},
 		{"wrong checksum", wrongSum, 0, 0, true, false},
-		{"junk at its end", append(slices.Clone(first), make([]byte, 512)...), 50, 50, true, true},
+		{"junk at its end", append(slices.Clone(first), bytes.Repeat([]byte("junk"), 128)...), 50, 50, true, true},
+		{"zeros and junk at its end", append(append(slices.Clone(first), make([]byte, 512)...), "junk"...), 50, 50, true, true},
 		{"nothing", nil, 0, 0, false, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -332,3 +332,12 @@ func unpack(r io.Reader) (content io.Reader, release func(), err error) {
 		giveBack()
 	}, nil
 }
+
+// withoutBOM is the line's text without the byte-order mark that editors put before
+// a file's first line.
+func withoutBOM(l *line) []byte {
+	if l.number == 1 {
+		return bytes.TrimPrefix(l.text, []byte("\xef\xbb\xbf"))
+	}
+	return l.text
+}
