@@ -517,6 +517,27 @@ func TestConditionsOfUsers(t *testing.T) {
 			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 30}
 		}, strings.TrimSuffix(first, ";") + last},
 		{"nothing at risk", func(b *table) { known(b, 3, 3); b.phase("tail", 60, 100) }, strings.TrimSuffix(first, ";") + last},
+		{"critical routes that nobody asked for while it mattered", func(b *table) {
+			known(b, 3, 3)
+			b.obs.Service.Routes = []Route{{Name: "order", Critical: true}, {Name: "menu", Critical: true}, {Name: "login", Critical: true}, {Name: "store"}, {Name: "edge", Critical: true}, {Name: "tool", Critical: true}}
+			b.phase("baseline", 0, 60)
+			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 30}
+			b.phase("tail", 100, 300)
+			ask := func(at float64, source, route string, class Class) {
+				c := b.cell(source, "api-1", at, at+.5, 1)
+				c.Route, c.Class = route, class
+			}
+			ask(60, "alb", "order", ClassUser)
+			ask(59, "alb", "menu", ClassUser)
+			ask(100, "alb", "login", ClassUser)
+			ask(70, "edge", "edge", ClassUser) // a log that does not count
+			ask(70, "alb", "tool", ClassTool)
+		}, strings.TrimSuffix(first, ";") + ";critical-route-untried route=menu;critical-route-untried route=login;critical-route-untried route=edge;critical-route-untried route=tool" + last},
+		{"critical routes where nobody asked for anything", func(b *table) {
+			known(b, 3, 3)
+			b.obs.Service.Routes = []Route{{Name: "order", Critical: true}}
+			b.phase("tail", 0, 300)
+		}, strings.TrimSuffix(first, ";") + last},
 		{"29 at risk without a deploy", func(b *table) {
 			known(b, 3, 3)
 			b.obs.Deploy.ID = ""

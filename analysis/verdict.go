@@ -143,6 +143,28 @@ func (b *bench) userConditions(add func(string, map[string]any), users, probes *
 	if there, risky := b.usersAtRisk(); risky && there < lowTraffic && b.obs.Deploy.ID != "" {
 		add("low-traffic", map[string]any{"requests": there})
 	}
+	for _, route := range b.untriedRoutes() {
+		add("critical-route-untried", map[string]any{"route": route})
+	}
+}
+
+// untriedRoutes are the critical routes that no user asked for in the risky phases of
+// a deploy, while others were asked for: of those nothing was put to the test.
+func (b *bench) untriedRoutes() []string {
+	tried := map[string]bool{}
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		if phase := b.phaseAt(time.Unix(c.Second, 0)); phase >= 0 && c.Class == ClassUser && b.counting[c.Source] && b.report.Phases[phase].risky() {
+			tried[c.Route] = true
+		}
+	}
+	var routes []string
+	for _, route := range b.obs.Service.Routes {
+		if route.Critical && len(tried) > 0 && !tried[route.Name] {
+			routes = append(routes, route.Name)
+		}
+	}
+	return routes
 }
 
 // usersIn counts the user requests of one access log, as the totals do: a failure

@@ -43,6 +43,8 @@ func conditionSentence(code string, v values) string {
 			return "Traffic was low: " + plural(n, "user request", "user requests") + " in the risky phases."
 		}
 		return "Traffic was low in the risky phases."
+	case "critical-route-untried":
+		return "No user asked for the critical route " + v.text("route") + " in the risky phases, so nothing is known of it."
 	case "census":
 		if n, ok := v.count("requests"); ok {
 			return "Log " + source + " is complete, so its " + plural(n, "request is", "requests are") + " all there were: a count, not a sample."

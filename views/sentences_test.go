@@ -104,7 +104,7 @@ func TestSentencesDegrade(t *testing.T) {
 				t.Errorf("finding %s has no remedy", code)
 			}
 		}
-		for _, code := range []string{"status-codes-only", "new-connections-only", "single-run", "one-vantage-point", "low-traffic", "census", "failure-rate-bound",
+		for _, code := range []string{"status-codes-only", "new-connections-only", "single-run", "one-vantage-point", "low-traffic", "critical-route-untried", "census", "failure-rate-bound",
 			"miss-chance", "longest-missed", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
 			report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: code, Values: values}}}}
 			FillSentences(&report)
