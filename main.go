@@ -76,13 +76,33 @@ func main() {
 // run is the whole program but for the process around it: it parses args (without
 // the program's name), runs the command until it is done or ctx ends, and returns
 // the exit status.
-func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) (status int) {
+func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
 	stderr = printableWriter{stderr}
-	var cli commandLine
-	bare := len(args) == 0
-	if bare { // whoever types only the name wants to know what there is
-		args, stdout = []string{"--help"}, stderr
+	if len(args) == 0 { // whoever types only the name wants to know what there is
+		guarded(stderr, func() int { return runArgs(ctx, []string{"--help"}, env, stdin, stderr, stderr) })
+		return exitFailed
 	}
+	return guarded(stderr, func() int { return runArgs(ctx, args, env, stdin, stdout, stderr) })
+}
+
+// guarded is the exit status of what it runs. A panic is complained about and ends
+// with [exitFailed], never with a status that says all is well.
+func guarded(stderr io.Writer, run func() int) (status int) {
+	defer func() {
+		switch reason := recover().(type) {
+		case nil:
+		case exited:
+			status = int(reason)
+		default:
+			fmt.Fprintf(stderr, "gapless: internal error, please report it: %v\n%s", reason, debug.Stack())
+			status = exitFailed
+		}
+	}()
+	return run()
+}
+
+func runArgs(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
+	var cli commandLine
 	parser, err := kong.New(&cli,
 		kong.Name("gapless"),
 		kong.Description("Did anyone lose a request because of that deploy, and how do we know?"),
@@ -94,14 +114,6 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		fmt.Fprintln(stderr, "gapless:", err)
 		return exitFailed
 	}
-	defer func() {
-		if code, ok := recover().(exited); ok {
-			status = int(code)
-			if bare {
-				status = exitFailed
-			}
-		}
-	}()
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		fmt.Fprintf(stderr, "gapless: %v\nTry gapless --help.\n", err)
@@ -112,7 +124,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 		fmt.Fprintf(stderr, "gapless: %s does nothing by itself\n", parsed.Command())
 		return exitFailed
 	}
-	status, err = chosen.run(ctx, &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr})
+	status, err := chosen.run(ctx, &program{env: env, stdin: stdin, stdout: stdout, stderr: stderr})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) || ctx.Err() == nil {
 			for _, complaint := range complaints(err) {
