@@ -83,6 +83,9 @@ func eachLine(ctx context.Context, r io.Reader, visit func(*line)) (ending, erro
 	defer func() {
 		stop()
 		<-done
+		for len(free) > 0 {
+			chunkBuffers.Put(<-free)
+		}
 	}()
 	var l line
 	for {
