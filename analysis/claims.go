@@ -243,7 +243,7 @@ func (b *bench) judgeEjected(c *Claim) {
 			stopped = true
 			if sent, last := b.sentAfterStop(l, cycle); sent.all() > 0 {
 				c.State, c.Reason = Disproved, ReasonStoppedInUse
-				c.Evidence = append(c.Evidence, Evidence{Kind: "requests", Source: "traffic", From: Time{cycle.stop}, To: Time{last}, Count: sent.all()})
+				c.Evidence = append(c.Evidence, sent.evidence(cycle.stop, last)...)
 			} else {
 				switch b.outAtStop(l, cycle) {
 				case "yes":
@@ -292,7 +292,7 @@ func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 // failure counts by its end, so that it is none of the scope's; whoever asks about the
 // scope should still know.
 func (b *bench) endedAfter(s Scope) Evidence {
-	e := Evidence{Kind: "requests"}
+	e := Evidence{Kind: "requests", Traffic: s.Traffic}
 	var from, to time.Time
 	add := func(source string, start, end time.Time) {
 		if within(start, s.From.Time, s.To.Time) && !end.Before(s.To.Time) {
@@ -320,7 +320,7 @@ func (b *bench) endedAfter(s Scope) Evidence {
 }
 
 func (b *bench) failureEvidence(s Scope, n int) Evidence {
-	e := Evidence{Kind: "requests", Count: n}
+	e := Evidence{Kind: "requests", Traffic: s.Traffic, Count: n}
 	if b.byProber(s.Traffic) {
 		e.Kind = "probes"
 	}

@@ -291,7 +291,7 @@ func TestStateOfEjectedBeforeStop(t *testing.T) {
 			stop(b)
 			b.cell("alb", "api-1", 101, 102, 3)
 			b.cell("alb", "api-1", 109, 109.5, 2).Class = ClassProbe
-		}, "disproved stopped_in_rotation requests 100–109.5 (5)"},
+		}, "disproved stopped_in_rotation requests 100–109.5 (3) requests 100–109.5 (2)"},
 		{"at the stop, and as it was ready", func(b *table) {
 			stop(b)
 			b.cell("alb", "api-1", 100, 101, 3)

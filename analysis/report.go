@@ -180,11 +180,12 @@ type Required struct {
 
 // Evidence points at raw records: a link that a page can follow.
 type Evidence struct {
-	Kind   string `json:"kind"` // requests, probes, states, checks, steps, runs, objects
-	Source string `json:"source"`
-	From   Time   `json:"from"`
-	To     Time   `json:"to"`
-	Count  int    `json:"count"`
+	Kind    string `json:"kind"` // requests, probes, states, checks, steps, runs, objects
+	Source  string `json:"source"`
+	Traffic Class  `json:"traffic,omitempty"` // whose requests Count counts, where it counts such
+	From    Time   `json:"from"`
+	To      Time   `json:"to"`
+	Count   int    `json:"count"` // records of the kind; 0: not counted
 }
 
 // StepReport is one step as the judge used it.

@@ -38,6 +38,6 @@ func classificationSuspect(b *bench) ([]Finding, string) {
 	return []Finding{{
 		Severity: SeverityMedium, From: Time{b.started}, To: Time{b.seenTo},
 		Values:   map[string]any{"share_before": before, "share_after": after, "requests_before": all[0], "requests_after": all[1]},
-		Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{b.from}, To: Time{b.seenTo}, Count: all[1]}},
+		Evidence: perClass{ClassUser: users[1], ClassTool: all[1] - users[1]}.evidence(b.started, b.seenTo),
 	}}, ""
 }

@@ -32,7 +32,7 @@ func drainingTargetServed(b *bench) ([]Finding, string) {
 			found = append(found, Finding{
 				Severity: SeverityMedium, Target: new(l.name), From: Time{c.deregistered}, To: Time{last},
 				Values:   map[string]any{"requests": n, "after_s": seconds(last.Sub(c.deregistered))},
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.deregistered}, To: Time{last}, Count: n.all()}},
+				Evidence: n.evidence(c.deregistered, last),
 			})
 		}
 	}

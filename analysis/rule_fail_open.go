@@ -40,7 +40,7 @@ func failOpen(b *bench) ([]Finding, string) {
 		found = append(found, Finding{
 			Severity: SeverityHigh, From: Time{g.from}, To: Time{g.to},
 			Values:   map[string]any{"target_group": g.group, "seconds": seconds(g.to.Sub(g.from)), "requests": requests},
-			Evidence: []Evidence{{Kind: "states", Source: g.source, From: Time{g.from}, To: Time{g.to}, Count: requests.all()}},
+			Evidence: append([]Evidence{{Kind: "states", Source: g.source, From: Time{g.from}, To: Time{g.to}}}, requests.evidence(g.from, g.to)...),
 		})
 	}
 	return found, ""
@@ -55,7 +55,7 @@ func (b *bench) failOpenCounted() []Finding {
 		f := Finding{
 			Severity: SeverityHigh, From: Time{s.from}, To: Time{s.to},
 			Values:   map[string]any{"target_group": s.group, "seconds": seconds(s.to.Sub(s.from)), "requests": requests[i], "counted_by": s.source},
-			Evidence: []Evidence{{Kind: "metrics", Source: s.source, From: Time{s.from}, To: Time{s.to}, Count: requests[i]}},
+			Evidence: []Evidence{{Kind: "metrics", Source: s.source, From: Time{s.from}, To: Time{s.to}}},
 		}
 		for _, g := range b.allOut() {
 			if overlap(g.from, g.to, s.from, s.to) {

@@ -38,7 +38,7 @@ func healthSampleClaim(b *bench) ([]Finding, string) {
 		}
 		evidence := []Evidence{}
 		if n, ok := values["health_requests"].(int); ok {
-			evidence = append(evidence, Evidence{Kind: "probes", Source: "health", From: c.Scope.From, To: c.Scope.To, Count: n})
+			evidence = append(evidence, Evidence{Kind: "probes", Source: "health", Traffic: ClassHealth, From: c.Scope.From, To: c.Scope.To, Count: n})
 		}
 		found = append(found, Finding{Severity: severity, From: c.Scope.From, To: c.Scope.To, Values: values, Evidence: evidence})
 	}

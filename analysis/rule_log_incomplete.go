@@ -18,14 +18,14 @@ func logIncomplete(b *bench) ([]Finding, string) {
 		found = append(found, Finding{
 			Severity: SeverityMedium, From: Time{b.started}, To: Time{b.seenTo},
 			Values:   map[string]any{"source": source, "known": known, "found": in},
-			Evidence: []Evidence{{Kind: "objects", Source: source, From: Time{b.started}, To: Time{b.seenTo}, Count: known - in}},
+			Evidence: []Evidence{{Kind: "objects", Source: source, From: Time{b.started}, To: Time{b.seenTo}}},
 		})
 	}
 	for _, source := range sortedKeys(b.counting) {
 		for _, gap := range b.metricGaps(source) {
 			found = append(found, Finding{
 				Severity: SeverityMedium, From: Time{gap.from}, To: Time{gap.to}, Values: gap.values(),
-				Evidence: []Evidence{{Kind: "objects", Source: source, From: Time{gap.from}, To: Time{gap.to}, Count: max(gap.known, gap.found) - min(gap.known, gap.found)}},
+				Evidence: []Evidence{{Kind: "objects", Source: source, From: Time{gap.from}, To: Time{gap.to}}},
 			})
 		}
 	}

@@ -49,7 +49,7 @@ func probeStall(b *bench) ([]Finding, string) {
 			}
 			found = append(found, Finding{
 				Severity: SeverityMedium, From: Time{one.from}, To: Time{one.to}, Values: values,
-				Evidence: []Evidence{{Kind: "probes", Source: one.worst.Source, From: Time{one.from}, To: Time{one.to}, Count: one.requests}},
+				Evidence: []Evidence{{Kind: "probes", Source: one.worst.Source, Traffic: ClassProbe, From: Time{one.from}, To: Time{one.to}, Count: one.requests}},
 			})
 		}
 	}

@@ -37,9 +37,13 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 				values["predicted_from_s"], values["predicted_to_s"] = p.Eject.From, p.Eject.To
 			}
 			until := latest(last, c.ready, c.stop)
+			shown := sent
+			if sent.all() == 0 {
+				shown = perClass{ClassUser: user, ClassProbe: probe}
+			}
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.stop}, To: Time{until}, Values: values,
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.stop}, To: Time{until}, Count: sent.all()}},
+				Evidence: shown.evidence(c.stop, until),
 			})
 		}
 	}

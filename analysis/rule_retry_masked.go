@@ -64,7 +64,7 @@ func retryMasked(b *bench) ([]Finding, string) {
 				"source": k.source, "traffic": k.class, "masked": m.count, "requests": m.requests, "failed_attempts": max(len(m.on), m.count),
 				"baseline": m.before, "baseline_requests": m.requestsBefore, "failed_on": slices.DeleteFunc(on, func(s string) bool { return s == "" }),
 			},
-			Evidence: []Evidence{{Kind: "requests", Source: k.source, From: Time{m.from}, To: Time{m.to}, Count: m.count}},
+			Evidence: []Evidence{{Kind: "requests", Source: k.source, Traffic: k.class, From: Time{m.from}, To: Time{m.to}, Count: m.count}},
 		}
 		if len(on) == 1 && on[0] != "" && m.kept >= m.count { // of many alike only a sample is kept, and others may have failed elsewhere
 			f.Target = new(on[0])

@@ -48,7 +48,7 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 			values["requests"], values["failed"], values["served_by_others"] = requests, failed, others
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.killed}, To: Time{c.firstServed}, Values: values,
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{c.killed}, To: Time{c.firstServed}, Count: failed.all()}},
+				Evidence: failed.evidence(c.killed, c.firstServed),
 			})
 		}
 	}

@@ -19,11 +19,11 @@ func returnedThenFailed(b *bench) ([]Finding, string) {
 				until = l.cycles[i+1].begin()
 			}
 			slack := b.slack(l.group)
-			failed := 0
+			failed := perClass{}
 			from, to := c.firstServed, c.firstServed
 			for _, f := range b.failures {
 				if f.target == l.name && f.cause != CauseBackground && f.start.After(c.firstServed.Add(slack)) && f.end.Before(until.Add(-slack)) {
-					failed += f.n
+					failed.add(f.class, f.n)
 					to = latest(to, f.end)
 				}
 			}
@@ -35,13 +35,13 @@ func returnedThenFailed(b *bench) ([]Finding, string) {
 			if returnShown := slices.ContainsFunc(l.changes, func(ch change) bool { return ch.in && ch.seen.After(c.firstServed) }); !returnShown && c.onPurpose {
 				out = false
 			}
-			if failed < 3 && !out {
+			if failed.all() < 3 && !out {
 				continue
 			}
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{from}, To: Time{latest(to, from)},
 				Values:   map[string]any{"failed": failed, "left_rotation": out},
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{from}, To: Time{to}, Count: failed}},
+				Evidence: failed.evidence(from, to),
 			})
 		}
 	}

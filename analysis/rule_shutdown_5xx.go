@@ -17,21 +17,22 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 			stopped = true
 			until := c.back(b.to)
 			since := c.stop.Add(-b.slack(l.group))
-			failed, source := 0, "traffic"
+			failed, source := perClass{}, "traffic"
 			from, to := c.stop, c.stop
 			for _, f := range b.failures {
 				if f.outcome == OutcomeTarget5xx && f.target == l.name && f.class != ClassHealth && f.end.After(since) && f.start.Before(until) {
-					failed += f.n
+					failed.add(f.class, f.n)
 					from, to = earliest(from, f.end), latest(to, f.end)
 				}
 			}
-			if failed == 0 {
+			if failed.all() == 0 {
 				for _, h := range b.answered5xx(l.name, since, until) {
-					failed, source = failed+1, h.Source
+					source = h.Source
+					failed.add(ClassProbe, 1)
 					from, to = earliest(from, h.At), latest(to, h.At)
 				}
 			}
-			if failed == 0 {
+			if failed.all() == 0 {
 				continue
 			}
 			values := map[string]any{"failed": failed, "shutdown_began_at": nil, "pool_exhausted": 0}
@@ -42,7 +43,10 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 			}
 			f := Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{from}, To: Time{to}, Values: values,
-				Evidence: []Evidence{{Kind: "requests", Source: source, From: Time{from}, To: Time{to}, Count: failed}},
+				Evidence: failed.evidence(from, to),
+			}
+			for i := range f.Evidence {
+				f.Evidence[i].Source = source
 			}
 			pool := b.poolEvidence(l.name, since, until)
 			for _, e := range pool {

@@ -31,7 +31,7 @@ func singleTarget(b *bench) ([]Finding, string) {
 		found = append(found, Finding{
 			Severity: SeverityInfo, Target: new(s.Target), From: s.From, To: s.To,
 			Values:   map[string]any{"seconds": s.Seconds, "requests": requests, "others": others},
-			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: requests.all()}},
+			Evidence: requests.evidence(s.From.Time, s.To.Time),
 		})
 	}
 	return found, ""

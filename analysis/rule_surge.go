@@ -17,7 +17,7 @@ func surgeRule(outcome Outcome) func(*bench) ([]Finding, string) {
 					"baseline": s.test.BaselineFailures, "baseline_requests": s.test.BaselineRequests,
 					"window": s.test.WindowFailures, "window_requests": s.test.WindowRequests,
 				},
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{b.started}, To: Time{b.seenTo}, Count: s.test.WindowFailures}},
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", Traffic: s.class, From: Time{b.started}, To: Time{b.seenTo}, Count: s.test.WindowFailures}},
 			})
 		}
 		for _, class := range []Class{ClassUser, ClassProbe} {

@@ -70,7 +70,7 @@ func torn(s *stopping, first time.Time, begun []*Signal, received []HandledReque
 		Evidence: signalEvidence(begun...),
 	}
 	if len(received) > 0 {
-		f.Evidence = append(f.Evidence, Evidence{Kind: "requests", Source: received[0].Source, From: Time{received[0].At}, To: Time{received[len(received)-1].At}, Count: len(received)})
+		f.Evidence = append(f.Evidence, Evidence{Kind: "requests", Source: received[0].Source, From: Time{received[0].At}, To: Time{received[len(received)-1].At}})
 	}
 	return f
 }

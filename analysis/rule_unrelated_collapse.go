@@ -52,7 +52,7 @@ func unrelatedCollapse(b *bench) ([]Finding, string) {
 				f.Evidence = append(f.Evidence, e)
 			}
 			f.Values["scrapes_failed"] = scrapes
-			f.Evidence = append(f.Evidence, Evidence{Kind: "requests", Source: "traffic", From: Time{from}, To: Time{to}, Count: during.requests})
+			f.Evidence = append(f.Evidence, Evidence{Kind: "requests", Source: "traffic", Traffic: k.class, From: Time{from}, To: Time{to}, Count: during.requests})
 			f.Evidence = append(f.Evidence, b.poolEvidence("", from, to)...)
 			found = append(found, *f)
 		}

@@ -25,7 +25,7 @@ func versionWorse(b *bench) ([]Finding, string) {
 					"traffic": class, "route": route, "p": w.p, "new_failed": w.new.failed, "new_requests": w.new.all,
 					"old_failed": w.old.failed, "old_requests": w.old.all,
 				},
-				Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: Time{b.started}, To: Time{b.seenTo}, Count: w.new.failed}},
+				Evidence: []Evidence{{Kind: "requests", Source: "traffic", Traffic: class, From: Time{b.started}, To: Time{b.seenTo}, Count: w.new.failed}},
 			})
 		}
 	}

@@ -24,7 +24,7 @@ func zeroTargets(b *bench) ([]Finding, string) {
 		found = append(found, Finding{
 			Severity: SeverityHigh, From: s.From, To: s.To,
 			Values:   values,
-			Evidence: []Evidence{{Kind: "requests", Source: "traffic", From: s.From, To: s.To, Count: failed}},
+			Evidence: []Evidence{{Kind: "requests", Source: "traffic", Traffic: ClassUser, From: s.From, To: s.To, Count: failed}},
 		})
 	}
 	return found, ""

@@ -76,15 +76,15 @@ func TestReturnedThenFailedBounds(t *testing.T) {
 			b.life("api-1").changes = []change{{in: true, seen: b.at(shown)}, {before: b.at(before), seen: b.at(seen)}}
 		}
 	}
-	const three = "api-1 110–150.5 failed=3 left_rotation=false (3)"
-	const left = "api-1 110–110 failed=0 left_rotation=true"
+	const three = "api-1 110–150.5 failed=map[user:3] left_rotation=false (3)"
+	const left = "api-1 110–110 failed=map[] left_rotation=true"
 	tryRule(t, returnedThenFailed, []tableCase{
 		{"never back", func(b *table) { b.cycle("api-1", 100, 105, 0); b.lost("api-1", 200, 201).n = 5 }, whyNoStop},
 		{"three", lay(112.1, 130, 150), three},
 		{"two", lay(112.1, 150), "clear"},
 		{"one of them just within the timeout", lay(112, 130, 150), "clear"},
 		{"one of them as the end is near", lay(130, 150, 297.5), "clear"},
-		{"one of them just before", lay(130, 150, 297.4), "api-1 110–297.9 failed=3 left_rotation=false (3)"},
+		{"one of them just before", lay(130, 150, 297.4), "api-1 110–297.9 failed=map[user:3] left_rotation=false (3)"},
 		{"one of them another's", func(b *table) { lay(112.1, 130, 150)(b); b.failures[0].target = "api-2" }, "clear"},
 		{"one of them the service's background", func(b *table) { lay(112.1, 130, 150)(b); b.failures[0].cause = CauseBackground }, "clear"},
 		{"one of them at its next stop", func(b *table) { lay(112.1, 130, 150)(b); b.cycle("api-1", 152.5, 0, 0) }, "clear"},
@@ -117,7 +117,7 @@ func TestShutdown5xxBounds(t *testing.T) {
 		{"nothing stopped", func(b *table) { b.lost("api-1", 101, 102).outcome = OutcomeTarget5xx }, whyNoStop},
 		{"a cycle without a stop", func(b *table) { b.cycle("api-1", 0, 105, 0); b.lost("api-1", 1, 2).outcome = OutcomeTarget5xx }, whyNoStop},
 		{"no log", func(b *table) { b.cycle("api-1", 100, 105, 0) }, whyNoAccessLog},
-		{"while it was stopping", func(b *table) { lay(101, 102)(b); b.lost("api-1", 98, 99).outcome = OutcomeTarget5xx }, "api-1 99–102 failed=2 pool_exhausted=0 shutdown_began_at=- (2)"},
+		{"while it was stopping", func(b *table) { lay(101, 102)(b); b.lost("api-1", 98, 99).outcome = OutcomeTarget5xx }, "api-1 99–102 failed=map[user:2] pool_exhausted=0 shutdown_began_at=- (2)"},
 		{"the timeout before it", lay(97, 98), "clear"},
 		{"as it was ready", lay(105, 106), "clear"},
 		{"by another", func(b *table) { lay(101, 102)(b); b.failures[0].target = "api-2" }, "clear"},
@@ -132,24 +132,24 @@ func TestShutdown5xxBounds(t *testing.T) {
 			handled(b, "api-1", 101, 500).Begun = true
 			health := handled(b, "api-1", 101, 500)
 			b.obs.Probes = []ProbeRequest{{Class: ClassHealth, Run: health.Run, Seq: health.Seq}, {Class: ClassProbe, Run: "r", Seq: 2}}
-		}, "api-1 98.5–104.9 failed=2 pool_exhausted=0 shutdown_began_at=- (2)"},
-		{"no log tells, and our own requests do", func(b *table) { lay(101, 102)(b); b.obs.Cells = nil }, "api-1 100–102 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
+		}, "api-1 98.5–104.9 failed=map[probe:2] pool_exhausted=0 shutdown_began_at=- (2)"},
+		{"no log tells, and our own requests do", func(b *table) { lay(101, 102)(b); b.obs.Cells = nil }, "api-1 100–102 failed=map[user:1] pool_exhausted=0 shutdown_began_at=- (1)"},
 		{"its log tells no status", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 0) }, whyNoAccessLog},
 		{"its log tells a status of what it received", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 200).Begun = true }, whyNoAccessLog},
 		{"its log tells only good ones", func(b *table) { b.cycle("api-1", 100, 105, 0); handled(b, "api-1", 101, 200) }, "clear"},
-		{"what the access log tells is not told twice", func(b *table) { lay(101, 102)(b); handled(b, "api-1", 101, 500) }, "api-1 100–102 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
+		{"what the access log tells is not told twice", func(b *table) { lay(101, 102)(b); handled(b, "api-1", 101, 500) }, "api-1 100–102 failed=map[user:1] pool_exhausted=0 shutdown_began_at=- (1)"},
 		{"with its own shutdown and a pool that ran dry", func(b *table) {
 			lay(101, 102)(b)
 			b.stoppings = []stopping{{target: "api-1", began: b.at(98)}, {target: "api-1", began: b.at(97.9)}, {target: "api-1", began: b.at(105.1)}, {target: "api-2", began: b.at(101)}}
 			b.signals = map[Event][]*Signal{EventPoolExhausted: {{Event: EventPoolExhausted, Target: "api-1", At: b.at(101)}, {Event: EventPoolExhausted, Target: "api-1", At: b.at(102)}}}
-		}, "api-1 100–102 failed=1 pool_exhausted=2 shutdown_began_at=98 (1) (2)"},
+		}, "api-1 100–102 failed=map[user:1] pool_exhausted=2 shutdown_began_at=98 (1) (2)"},
 		{"a shutdown that began as it was back", func(b *table) {
 			lay(101, 102)(b)
 			b.stoppings = []stopping{{target: "api-1", began: b.at(105)}}
-		}, "api-1 100–102 failed=1 pool_exhausted=0 shutdown_began_at=105 (1)"},
+		}, "api-1 100–102 failed=map[user:1] pool_exhausted=0 shutdown_began_at=105 (1)"},
 		{"made by the load balancer", func(b *table) { lay(101, 102)(b); b.failures[0].outcome = OutcomeLB5xx }, "clear"},
 		{"a health sample", func(b *table) { lay(101, 102)(b); b.failures[0].class = ClassHealth }, "clear"},
-		{"never back: until the end", func(b *table) { lay(299, 301)(b); b.life("api-1").cycles[0].ready = time.Time{} }, "api-1 100–301 failed=1 pool_exhausted=0 shutdown_began_at=- (1)"},
+		{"never back: until the end", func(b *table) { lay(299, 301)(b); b.life("api-1").cycles[0].ready = time.Time{} }, "api-1 100–301 failed=map[user:1] pool_exhausted=0 shutdown_began_at=- (1)"},
 	})
 }
 
@@ -249,7 +249,7 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 		c.lastServed = b.at(99)
 		return c
 	}
-	const alone = "api-1 100–105 failed_probe=0 failed_user=1 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=-"
+	const alone = "api-1 100–105 failed_probe=0 failed_user=1 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=- (1)"
 	tryRule(t, restartBeforeEject, []tableCase{
 		{"no deploy", func(b *table) { lay(b); b.obs.Deploy.ID = "" }, whyNoDeploy},
 		{"nothing stopped", func(*table) {}, whyNoStop},
@@ -268,7 +268,7 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 		{"one probe failed, after a mark", func(b *table) {
 			lay(b).marked = b.at(90)
 			b.lost("api-1", 101, 102).class = ClassProbe
-		}, "api-1 100–105 failed_probe=1 failed_user=0 last_served_at=99 marked_at=90 predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=10"},
+		}, "api-1 100–105 failed_probe=1 failed_user=0 last_served_at=99 marked_at=90 predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=10 (1)"},
 		{"shared with another deploy", func(b *table) { lay(b); b.lost("api-1", 101, 102).cause = CauseShared }, alone},
 		{"of another cause", func(b *table) {
 			lay(b)

@@ -122,7 +122,7 @@ func TestTornWriteBounds(t *testing.T) {
 		b.handled[probeID{"r", seq}] = append(b.handled[probeID{"r", seq}], h)
 	}
 	const torn = "api-1 99–110 keys=[o-2] killed=false over_at=110 received=0 works=1 (1)"
-	const both = "api-1 98–110 keys=[o-2] killed=false over_at=110 received=1 works=1 (1) (1)"
+	const both = "api-1 98–110 keys=[o-2] killed=false over_at=110 received=1 works=1 (1)"
 	tryRule(t, tornWrite, []tableCase{
 		{"no target stopped", func(*table) {}, whyNoStop},
 		{"work that nobody ended", func(b *table) { gone(b) }, torn},

@@ -133,6 +133,9 @@ func (b *table) try(rule func(*bench) ([]Finding, string)) string {
 		for _, e := range f.Evidence {
 			if e.Count != 0 {
 				words = append(words, fmt.Sprintf("(%d)", e.Count))
+				if (e.Kind == "requests" || e.Kind == "probes") && e.Traffic == "" {
+					words = append(words, "of whom?")
+				}
 			}
 		}
 		all = append(all, strings.Join(words, " "))

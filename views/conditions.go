@@ -107,7 +107,7 @@ func conditionSentence(code string, v values) string {
 			return "The load balancer counted " + Count(known) + " " + metricWord(metric) + ", and log " + source + " has " + Count(found) + " of them" + metricVerdict(known, found) + "."
 		}
 		if ok && ok2 {
-			return "Log " + source + " is incomplete: " + Count(found) + " of " + Count(known) + " requests known to be in it were found."
+			return "Log " + source + " is incomplete: " + Count(found) + " of " + Count(known) + " probe and health requests of ours known to be in it were found."
 		}
 		return "Log " + source + " is incomplete."
 	case "horizon":

@@ -624,7 +624,7 @@ func DeployLive(page DeployPage) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "</section><section class=\"card\" aria-labelledby=\"h-completeness\"><div class=\"ch\"><h2 id=\"h-completeness\">Completeness</h2><span class=\"mut\">known requests looked for in each log</span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 68, "</section><section class=\"card\" aria-labelledby=\"h-completeness\"><div class=\"ch\"><h2 id=\"h-completeness\">Completeness</h2><span class=\"mut\">probe and health requests of ours looked for in each log</span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -71,7 +71,7 @@ func evidenceRow(r *analysis.Report, c *analysis.Coverage) EvidenceRow {
 	}
 	var parts []string
 	if known, found, ok := knownOf(r, c.Source); ok {
-		parts = append(parts, Count(found)+" of "+Count(known)+" known found")
+		parts = append(parts, Count(found)+" of "+Count(known)+" probe and health requests of ours found")
 		if found < known {
 			row.Class, row.Icon = "warn", "!"
 		}

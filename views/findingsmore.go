@@ -113,8 +113,8 @@ func drainWaitTooShort(target string, v values) (sentence, remedy string) {
 
 func returnedThenFailed(target string, v values) (sentence, remedy string) {
 	sentence = target + " came back and then went bad"
-	if n, ok := v.count("failed"); ok && n > 0 {
-		sentence += ": " + plural(n, "request", "requests") + " failed on it"
+	if failed := v.classes("failed"); failed != "" {
+		sentence += ": " + failed + " failed on it"
 	}
 	if left, ok := v.get("left_rotation").(bool); ok && left {
 		sentence += ", and it left rotation again"

@@ -8,8 +8,8 @@ func witnessFindingWords(code, target string, v values) (sentence, remedy string
 		sentence, remedy = probeStall(v)
 	case "shutdown-5xx":
 		sentence = target + " answered 5xx while it was stopping"
-		if n, known := v.count("failed"); known {
-			sentence += ": " + plural(n, "request", "requests")
+		if failed := v.classes("failed"); failed != "" {
+			sentence += ": " + failed
 		}
 		sentence += "."
 		remedy = "Let it finish the requests in flight before it closes what they need, and take it out of rotation before it is stopped."

@@ -51,7 +51,7 @@ func findingViews(r *analysis.Report, zone *time.Location) []FindingView {
 			}
 		}
 		for _, e := range f.Evidence {
-			text := plural(e.Count, strings.TrimSuffix(e.Kind, "s"), e.Kind)
+			text := evidenceWords(e)
 			if e.Source != "" {
 				text += " in " + e.Source
 			}
@@ -60,6 +60,19 @@ func findingViews(r *analysis.Report, zone *time.Location) []FindingView {
 		views = append(views, view)
 	}
 	return views
+}
+
+// evidenceWords names the records that a link points at, with how many they are where
+// that was counted; requests are counted only by whose they are.
+func evidenceWords(e analysis.Evidence) string {
+	ofClients := e.Kind == "requests" || e.Kind == "probes"
+	switch {
+	case e.Count > 0 && ofClients && e.Traffic != "":
+		return requests(e.Count, e.Traffic)
+	case e.Count == 0 || ofClients:
+		return e.Kind
+	}
+	return plural(e.Count, strings.TrimSuffix(e.Kind, "s"), e.Kind)
 }
 
 // ruleGroups lists the rules by their state, and counts them beside the findings, of

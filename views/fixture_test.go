@@ -115,7 +115,7 @@ func lossy(t testing.TB) (analysis.Observations, analysis.Report) {
 		From: analysis.Time{Time: stop}, To: analysis.Time{Time: stop.Add(5 * time.Second)},
 		Values: map[string]any{"stop_at": analysis.Time{Time: stop}, "marked_at": analysis.Time{Time: stop.Add(-124 * time.Second)}, "wait_s": 124.0, "predicted_from_s": 30.0, "predicted_to_s": 65.0,
 			"failed_user": 3, "failed_probe": 2, "sent_after_stop": map[analysis.Class]int{analysis.ClassUser: 4, analysis.ClassProbe: 3}},
-		Evidence: []analysis.Evidence{{Kind: "requests", Source: "alb", Count: 3}, {Kind: "probes", Source: "store", Count: 2}}}}, r.Findings...)
+		Evidence: []analysis.Evidence{{Kind: "requests", Source: "alb", Traffic: analysis.ClassUser, Count: 3}, {Kind: "probes", Source: "store", Traffic: analysis.ClassProbe, Count: 2}}}}, r.Findings...)
 	fail := func(class analysis.Class, n int) {
 		r.Totals[class].Failures, r.Totals[class].Causes = n, map[analysis.Cause]int{analysis.CauseDeploy: n}
 		r.Phases[3].Traffic[class].Failures = n

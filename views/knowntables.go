@@ -115,9 +115,9 @@ func orAll(name string) string {
 }
 
 func completenessTable(r *analysis.Report) Table {
-	table := Table{Caption: "Requests known to be in a log, and found there",
+	table := Table{Caption: "Probe and health requests of ours known to be in a log, and found there",
 		Columns: []Cell{left("log"), left("node"), left("phase"), right("known"), right("found"), right("share"), left("matched")},
-		Empty:   "No known request could be looked for in a log."}
+		Empty:   "No request of ours could be looked for in a log."}
 	for _, c := range r.Completeness {
 		share := unmeasured()
 		share.Title = "no probe touched it: unknown, not complete"
