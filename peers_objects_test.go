@@ -137,6 +137,57 @@ func TestPeerManyObjects(t *testing.T) {
 	}
 }
 
+// TestPeerPrefixIsAFolder asks moto's S3 for a prefix under which nothing was delivered
+// yet, beside one of which the name begins alike: nothing of that is read.
+func TestPeerPrefixIsAFolder(t *testing.T) {
+	endpoint := startMoto(t)
+	sdk, err := awsconfig.LoadDefaultConfig(t.Context(), awsconfig.WithRegion(peerRegion))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := s3.NewFromConfig(sdk, func(o *s3.Options) { o.BaseEndpoint, o.UsePathStyle = &endpoint, true })
+	if _, err := client.CreateBucket(t.Context(), &s3.CreateBucketInput{Bucket: aws.String("two")}); err != nil {
+		t.Fatal(err)
+	}
+	end := time.Date(2026, 10, 14, 2, 30, 0, 0, time.UTC)
+	const name = "AWSLogs/123456789012/elasticloadbalancing/us-east-1/2026/10/14/123456789012_elasticloadbalancing_us-east-1_app.public.0123456789abcdef_20261014T0230Z_10.0.7.1_x.log.gz"
+	put := func(key string, body []byte) {
+		t.Helper()
+		if _, err := client.PutObject(t.Context(), &s3.PutObjectInput{Bucket: aws.String("two"), Key: &key, Body: bytes.NewReader(body)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("prod/AWSLogs/123456789012/ELBAccessLogTestFile", []byte("Enable AccessLog for ELB: app/public"))
+	put("prod-other/"+name, smallObject(end, 3))
+	service := analysis.Service{Name: "orders-api"}
+	rules, err := analysis.NewClassifier(service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "gapless.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.PutService(t.Context(), service); err != nil {
+		t.Fatal(err)
+	}
+	reader, err := accesslog.New(t.Context(), accesslog.Config{Service: service.Name, Source: "alb", Kind: "alb", URL: "s3://two/prod", S3: client, Log: slog.New(slog.DiscardHandler)}, rules, db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for objects := range 2 {
+		if err := reader.Collect(t.Context(), end.Add(-time.Hour), end, nil); err != nil {
+			t.Fatal(err)
+		}
+		sources, err := db.Collectors(t.Context())
+		if err != nil || len(sources) != 1 || sources[0].Objects != int64(objects) {
+			t.Errorf("collectors %+v, %v; want %d objects", sources, err, objects)
+		}
+		put("prod/"+name, smallObject(end, 3))
+	}
+}
+
 // smallObject is a log object of a few lines before its end.
 func smallObject(end time.Time, lines int) []byte {
 	var b bytes.Buffer
