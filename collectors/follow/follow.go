@@ -55,6 +55,11 @@ const (
 	// may still add to it.
 	linger = 10 * time.Minute
 
+	// changesMost is how often a file that changed while it was read is read anew at once.
+	// One that is never the same for the time that it takes cannot be read, and nobody
+	// may take it for read.
+	changesMost = 4
+
 	// holdMost bounds how many files are held open, those written to last first. All
 	// that the pattern names are, however long nobody wrote to them, unless they are
 	// packed: what is added to one just before it goes out of sight can be read in no
@@ -63,7 +68,7 @@ const (
 )
 
 // ErrChanged says that a file was truncated or replaced while it was read. What was
-// read of it must not be used; the next look begins anew.
+// read of it must not be used; it is read anew.
 var ErrChanged = errors.New("the file changed while it was read")
 
 // Files are the files that a pattern names. It serves one goroutine.
@@ -126,8 +131,9 @@ func (f *Files) Restore(key string) {
 
 // Look calls read for every stretch that is new, oldest file first. A file that was
 // last written to before since is passed over, unless something of it was read
-// before. An error of read ends the look, but for [ErrChanged]; errors of files are
-// gathered, and the others are read all the same.
+// before. An error of read ends the look, but for [ErrChanged], after which the file
+// is read anew; where it changes again and again, that is an error of the file. Errors
+// of files are gathered, and the others are read all the same.
 func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stretch) error) error {
 	f.moment()
 	paths, err := Paths(f.pattern)
@@ -164,10 +170,11 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 	for inode, h := range f.held {
 		if present[inode] {
 			h.gone = time.Time{}
-		} else {
-			if err := l.gone(inode, h); err != nil {
-				return err
+		} else if err := l.gone(inode, h); err != nil {
+			if failed, ok := errors.AsType[*readError](err); ok {
+				return failed.err
 			}
+			failures = append(failures, err)
 		}
 	}
 	for _, file := range files {
@@ -177,7 +184,14 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 		if f.unchanged(file.path, file.info, now, since) {
 			continue
 		}
-		if err := l.path(file.path); err != nil {
+		err := l.path(file.path)
+		for range changesMost {
+			if !errors.Is(err, ErrChanged) {
+				break
+			}
+			err = l.path(file.path) // see what it became
+		}
+		if err != nil {
 			if failed, ok := errors.AsType[*readError](err); ok {
 				return failed.err
 			}
@@ -285,10 +299,10 @@ func (l *look) path(path string) error {
 		_ = before.file.Close()
 		*before = held{file: file, path: path, modified: info.ModTime(), size: read}
 	}
-	if errors.Is(err, ErrChanged) {
-		return nil // the next look sees what it became
-	}
 	if err != nil {
+		if errors.Is(err, ErrChanged) {
+			return fmt.Errorf("read %s: %w", path, err)
+		}
 		return err
 	}
 	l.files.seen[path] = seen{inode: inode, size: info.Size(), modified: info.ModTime(), pending: of.pending, old: of.old, fresh: l.now.Sub(info.ModTime()) <= tick}
@@ -303,17 +317,25 @@ func (l *look) gone(inode uint64, h *held) error {
 	}
 	info, err := h.file.Stat()
 	last := err == nil && l.now.Sub(info.ModTime()) > linger && l.now.Sub(h.gone) > linger
-	if err == nil && (info.Size() != h.size || last) {
+	for tries := 0; err == nil && (info.Size() != h.size || last); tries++ {
 		if _, err = l.file(h.path, h.file, info, last); err == nil {
 			h.size = info.Size()
+			break
+		}
+		if errors.Is(err, ErrChanged) && tries < changesMost {
+			info, err = h.file.Stat() // see what it became
 		}
 	}
-	if failed, ok := errors.AsType[*readError](err); ok {
-		return failed.err
+	if _, refused := errors.AsType[*readError](err); refused {
+		return err
 	}
-	if err != nil || last {
+	changed := errors.Is(err, ErrChanged)
+	if err != nil && !changed || last {
 		_ = h.file.Close()
 		delete(l.files.held, inode)
+	}
+	if changed {
+		return fmt.Errorf("read %s, which is gone: %w", h.path, err)
 	}
 	return nil
 }

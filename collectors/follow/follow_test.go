@@ -87,6 +87,32 @@ func TestLogsThatBeginAlike(t *testing.T) {
 	l.expect("a3", "b3")
 }
 
+// A file whose content never is what was measured was not read, and that is told, also
+// of one that went out of sight.
+func TestFileThatNeverVerifies(t *testing.T) {
+	l := newLog(t)
+	half := func(part *Stretch) error {
+		_, err := part.Reader.Read(make([]byte, 2))
+		return errors.Join(err, part.Verify())
+	}
+	fails := func(what string) {
+		t.Helper()
+		if err := l.files.Look(t.Context(), time.Now(), l.since, half); !errors.Is(err, ErrChanged) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	l.write("a1\na2\n")
+	l.file("access.log.9", []byte("b1\nb2\n"))
+	fails("first look")
+	fails("second look")
+	l.expect("b1", "b2", "a1", "a2")
+	l.append("access.log.9", "b3\n")
+	l.check(os.Rename(filepath.Join(l.dir, "access.log.9"), filepath.Join(l.dir, "old")))
+	fails("out of sight")
+	fails("still out of sight")
+	l.expect("b3")
+}
+
 // A file that leaves the pattern is read to its end as long as it is open.
 func TestFileOutOfSight(t *testing.T) {
 	l := newLog(t)

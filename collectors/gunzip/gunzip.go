@@ -53,7 +53,18 @@ func (r *Reader) member() error {
 // the right checksum.
 func (r *Reader) Sound() int64 { return r.sound }
 
+// Read passes over empty members, however many there are: it answers bytes or an error.
 func (r *Reader) Read(p []byte) (int, error) {
+	for {
+		n, err := r.some(p)
+		if n > 0 || err != nil || len(p) == 0 {
+			return n, err
+		}
+	}
+}
+
+// some reads from one member; nothing where that is at its end.
+func (r *Reader) some(p []byte) (int, error) {
 	if r.ended {
 		return 0, io.EOF
 	}

@@ -49,6 +49,32 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// Empty members are no reason to give up: every read but the last brings something.
+func TestEmptyMembers(t *testing.T) {
+	file := pack(t, "one\n")
+	for range 500 {
+		file = append(file, pack(t, "")...)
+	}
+	r, err := New(bytes.NewReader(join(file, pack(t, "two\n"), file[:len(file)-4])))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var content []byte
+	for b := make([]byte, 3); err == nil; {
+		var n int
+		if n, err = r.Read(b); n == 0 && err == nil {
+			t.Fatalf("nothing was read after %q", content)
+		}
+		content = append(content, b[:n]...)
+	}
+	if string(content) != "one\ntwo\none\n" || !errors.Is(err, io.ErrUnexpectedEOF) || r.Sound() != 12 {
+		t.Errorf("%q, %v, %d sound", content, err, r.Sound())
+	}
+	if n, err := r.Read(nil); n != 0 || err == nil {
+		t.Errorf("after the end: %d, %v", n, err)
+	}
+}
+
 func TestOtherFiles(t *testing.T) {
 	for text, is := range map[string]bool{"": false, "\x1f": false, "\x1f\x8b": true, "plain": false} {
 		if Is([]byte(text)) != is {
