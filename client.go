@@ -87,11 +87,15 @@ func (c *client) tell(ctx context.Context, event analysis.StepEvent) (warnings [
 	return answer.Warnings, nil
 }
 
+// deployPath is where the API has something of a deploy's, below the server's address.
+func deployPath(deploy, what string) string {
+	return "/api/v1/deploys/" + url.PathEscape(deploy) + "/" + what
+}
+
 // get asks for something of a deploy's: "report", "bundle". Whoever gets an answer
 // closes its body.
 func (c *client) get(ctx context.Context, deploy, what string) (*http.Response, error) {
-	address := c.server + "/api/v1/deploys/" + url.PathEscape(deploy) + "/" + what
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server+deployPath(deploy, what), nil)
 	if err != nil {
 		return nil, fmt.Errorf("prepare the request: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"gapless/analysis"
@@ -64,7 +65,8 @@ type gateVerdict struct {
 	state  analysis.VerdictState
 	final  bool
 
-	byProbes bool // the claim is that of the probes, since users tested nothing
+	tookOver string // the announced deploy that the noticed one asked for became; else empty
+	byProbes bool   // the claim is that of the probes, since users tested nothing
 }
 
 // wait asks until the verdict is final, or disproved, or the time is up. It returns
@@ -127,11 +129,19 @@ func (c *gateCommand) look(ctx context.Context, server *client) (*gateVerdict, e
 	if err := json.Unmarshal(body, report); err != nil {
 		return nil, fmt.Errorf("the server's answer is not a report: %w", err)
 	}
-	return c.decide(report)
+	id, tookOver := c.Deploy, ""
+	if came := response.Request.URL.EscapedPath(); !strings.HasSuffix(came, deployPath(id, "report")) && strings.HasSuffix(came, deployPath(report.Deploy.ID, "report")) {
+		id, tookOver = report.Deploy.ID, report.Deploy.ID // the server led there
+	}
+	v, err := c.decide(report, id)
+	if err == nil {
+		v.tookOver = tookOver
+	}
+	return v, err
 }
 
-func (c *gateCommand) decide(report *analysis.Report) (*gateVerdict, error) {
-	if report.Schema != 1 || report.Deploy.ID != c.Deploy {
+func (c *gateCommand) decide(report *analysis.Report, id string) (*gateVerdict, error) {
+	if report.Schema != 1 || report.Deploy.ID != id {
 		return nil, errors.New("the server's answer is not the report of this deploy")
 	}
 	v := &gateVerdict{report: report, state: report.Verdict.State}
@@ -173,6 +183,9 @@ func (c *gateCommand) print(w io.Writer, v *gateVerdict) {
 	r := v.report
 	s := &sheet{w: w, zone: time.UTC}
 	s.title(fmt.Sprintf("%s %s: %s", r.Deploy.Service, s.deployName(r), v.state))
+	if v.tookOver != "" {
+		s.line("Deploy %s was announced later, as %s: this is its report.", c.Deploy, v.tookOver)
+	}
 	if v.byProbes {
 		s.line("By the probes alone: %s (%s, %s)", v.claim.Text, v.claim.ID, views.ReasonWords(r, v.claim.Reason))
 		s.line("Of users: %s", r.Verdict.Sentence)

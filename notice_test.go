@@ -86,4 +86,18 @@ services:
 	if response.StatusCode != http.StatusMovedPermanently || response.Header.Get("Location") != "/deploys/d-1" {
 		t.Errorf("%s answers %d, to %q", page, response.StatusCode, response.Header.Get("Location"))
 	}
+	for _, what := range []string{"", "/report?from=2026-01-01T00:00:00Z&to=2026-01-01T00:01:00Z", "/events", "/bundle"} {
+		response, err := follow.Get(server.url + "/api/v1/deploys/" + noticed + what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close()
+		if want := "/api/v1/deploys/d-1" + what; response.StatusCode != http.StatusPermanentRedirect || response.Header.Get("Location") != want {
+			t.Errorf("%s of the API answers %d, to %q; want to %q", what, response.StatusCode, response.Header.Get("Location"), want)
+		}
+	}
+	status, stdout, stderr := runProgram(t, map[string]string{"GAPLESS_URL": server.url}, "gate", "--deploy", noticed, "--wait", "0s")
+	if status != exitInconclusive || !strings.Contains(stdout, "Deploy "+noticed+" was announced later, as d-1: this is its report.") {
+		t.Errorf("the gate: exit %d, %s%s", status, stdout, stderr)
+	}
 }

@@ -49,11 +49,21 @@ func (s *sealer) pass(ctx context.Context) error {
 	}
 	var errs []error
 	for _, deploy := range deploys {
-		if err := s.sealSafely(ctx, deploy); err != nil {
+		err := s.sealSafely(ctx, deploy)
+		if err != nil && s.merged(ctx, deploy.ID) { // meanwhile; the other deploy is sealed
+			continue
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("deploy %s: %w", deploy.ID, err))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// merged reports whether a deploy that was noticed is by now one with an announced one.
+func (s *sealer) merged(ctx context.Context, id string) bool {
+	_, err := s.db.MergedInto(ctx, id)
+	return err == nil
 }
 
 // sealSafely turns a panic over one deploy into an error, so that the others are

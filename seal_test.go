@@ -136,6 +136,48 @@ func TestSealingGoesOnAfterAPanic(t *testing.T) {
 	}
 }
 
+// A noticed deploy that becomes one with an announced one while it is judged is no error.
+func TestSealingADeployThatIsMergedMeanwhile(t *testing.T) {
+	ctx := t.Context()
+	db, err := store.Open(ctx, filepath.Join(t.TempDir(), "gapless.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	start := time.Date(2026, 11, 29, 10, 0, 0, 0, time.UTC)
+	db.Now = func() time.Time { return start.Add(20 * time.Minute) }
+	window := analysis.WindowSettings{Baseline: time.Minute, Tail: time.Minute, Settle: time.Minute, Max: time.Hour}
+	if err := db.PutService(ctx, analysis.Service{Name: "orders-api", Window: window}); err != nil {
+		t.Fatal(err)
+	}
+	steps := []analysis.Step{{Kind: analysis.StepRestartBegan, At: start, Target: "api-1", Source: "app.log", Inferred: true}, {Kind: analysis.StepAppReady, At: start.Add(10 * time.Second), Target: "api-1", Source: "app.log", Inferred: true}}
+	if _, err := db.AddSteps(ctx, "orders-api", steps); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := db.Notice(ctx, "orders-api"); err != nil || n != 1 {
+		t.Fatalf("noticed %d, %v", n, err)
+	}
+	judged := ""
+	s := &sealer{db: db, log: slog.New(slog.DiscardHandler), judge: func(o analysis.Observations) analysis.Report {
+		if judged == "" {
+			judged = o.Deploy.ID
+			if _, err := db.StartDeploy(ctx, analysis.Deploy{ID: "d-1", Service: "orders-api", Kind: analysis.KindRolling, StartedAt: start.Add(-5 * time.Second)}); err != nil {
+				t.Error(err)
+			}
+			if _, err := db.Notice(ctx, "orders-api"); err != nil {
+				t.Error(err)
+			}
+		}
+		return judge{}.judge(o)
+	}}
+	if err := s.pass(ctx); err != nil {
+		t.Errorf("it is told as an error: %v", err)
+	}
+	if into, err := db.MergedInto(ctx, judged); err != nil || into != "d-1" {
+		t.Errorf("%s, which was judged, became %q, %v", judged, into, err)
+	}
+}
+
 // A sealed deploy's report is the one that was saved under its number, whoever asks
 // and whatever judges by then. Once evidence came after it, the report is settling
 // and says so, until the next revision is there.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -34,6 +35,23 @@ func ofDeploy(err error, id string) error {
 		return notFound(fmt.Sprintf("There is no deploy %q here.", id))
 	}
 	return err
+}
+
+// moved leads from the address of a deploy that was noticed to that of the announced
+// one that it became, with the method and the body of the call.
+func (s *Server) moved(handler echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		err := handler(c)
+		if err == nil || failureOf(err).status != http.StatusNotFound {
+			return err
+		}
+		into, unknown := s.cfg.Store.MergedInto(c.Request().Context(), param(c, "id"))
+		if unknown != nil {
+			return err
+		}
+		address := url.URL{RawQuery: c.Request().URL.RawQuery}
+		return c.Redirect(http.StatusPermanentRedirect, strings.Replace(c.Path(), ":id", url.PathEscape(into), 1)+address.String())
+	}
 }
 
 // Problem is a problem document (RFC 9457).
