@@ -193,11 +193,14 @@ type Request struct {
 	ProbeSeq    int
 	Connected   bool // a connection to the target was made (the log gives a processing time ≥ 0)
 	WebSocket   bool
-	ErrorReason string
-	Attempts    int      // targets that were asked; 0 where the log cannot tell
-	FailedOn    []string // targets of the failed attempts that another one hid; "" where the log does not say
-	Object      string   // key of the object it stood in
-	Line        int      // 1-based line in that object
+	// Before is how long it waited, from its arrival until it was sent to the target, and
+	// TargetTook how long the target then took until it answered. Nil: the log does not say.
+	Before, TargetTook *time.Duration
+	ErrorReason        string
+	Attempts           int      // targets that were asked; 0 where the log cannot tell
+	FailedOn           []string // targets of the failed attempts that another one hid; "" where the log does not say
+	Object             string   // key of the object it stood in
+	Line               int      // 1-based line in that object
 }
 
 // KnownRequests are the sequence numbers of one probe run that were found in one

@@ -17,16 +17,19 @@ const (
 // probeStall fires for business probes that took at least a second and ten times
 // their usual time; requests that overlap and have the same cause are one finding. What was slow is told from the other witnesses of the moment:
 //
-//   - server: the access log shows that the load balancer waited at least half of it
-//     for a target that answered, or to which it had connected;
-//   - load_balancer: the log shows the request that long, but not the target;
+//   - server: by the access log the target itself took at least half of it, or was sent
+//     it, for that long, and never answered;
+//   - load_balancer: by the log the request spent at least half of it elsewhere between
+//     its arrival and its answer: it waited before it was sent to the target, or after the
+//     target had answered, or was sent to none;
 //   - prober: the load balancer was quick with it, and so was every request that was
 //     sent from another place meanwhile and succeeded: it lies with the prober or next to
 //     it;
 //   - network: the load balancer was quick with it, and a request from another place
 //     was slow as well: it lies between, further from the prober;
 //   - undetermined: the load balancer was quick with it and nobody else probed just
-//     then, by clocks that are known against each other, or no log has it.
+//     then, by clocks that are known against each other; or no log has it; or the log does
+//     not say how long the target took that answered.
 func probeStall(b *bench) ([]Finding, string) {
 	var found []Finding
 	compared := false
@@ -42,10 +45,16 @@ func probeStall(b *bench) ([]Finding, string) {
 		for _, one := range b.stalls(probe.Name, limit) {
 			values := map[string]any{
 				"probe": probe.Name, "requests": one.requests, "took_s": seconds(one.took), "usual_ms": milliseconds(usual), "cause": one.cause,
-				"balancer_s": nil, "others_slow": b.slowAlongside(one.worst),
+				"balancer_s": nil, "target_s": nil, "before_target_s": nil, "others_slow": b.slowAlongside(one.worst),
 			}
-			if one.balancer > 0 {
-				values["balancer_s"] = seconds(one.balancer)
+			if r := one.row; r != nil {
+				values["balancer_s"] = seconds(r.Duration)
+				if r.TargetTook != nil {
+					values["target_s"] = seconds(*r.TargetTook)
+				}
+				if r.Before != nil {
+					values["before_target_s"] = seconds(*r.Before)
+				}
 			}
 			found = append(found, Finding{
 				Severity: SeverityMedium, From: Time{one.from}, To: Time{one.to}, Values: values,
@@ -61,11 +70,12 @@ func probeStall(b *bench) ([]Finding, string) {
 
 // stall are slow requests of one probe that overlap and were slowed by the same.
 type stall struct {
-	from, to       time.Time
-	requests       int
-	worst          *ProbeRequest // the slowest of them
-	took, balancer time.Duration // of the slowest: in all, and as the load balancer had it
-	cause          string
+	from, to time.Time
+	requests int
+	worst    *ProbeRequest // the slowest of them
+	took     time.Duration // of the slowest
+	row      *Request      // its row in the access log, nil where that has none
+	cause    string
 }
 
 // stalls are those of a probe, by their beginning.
@@ -77,16 +87,16 @@ func (b *bench) stalls(probe string, limit time.Duration) []stall {
 		if p.Probe != probe || took < limit || !b.inWindow(p.Sent) {
 			continue
 		}
-		cause, balancer := b.stallCause(p, took)
+		cause, row := b.stallCause(p, took)
 		with := slices.IndexFunc(all, func(s stall) bool { return s.cause == cause && s.worst.Source == p.Source && !p.Sent.After(s.to) })
 		if with < 0 {
-			all = append(all, stall{from: p.Sent, to: p.Done, requests: 1, worst: p, took: took, balancer: balancer, cause: cause})
+			all = append(all, stall{from: p.Sent, to: p.Done, requests: 1, worst: p, took: took, row: row, cause: cause})
 			continue
 		}
 		s := &all[with]
 		s.to, s.requests = latest(s.to, p.Done), s.requests+1
 		if took > s.took {
-			s.worst, s.took, s.balancer = p, took, balancer
+			s.worst, s.took, s.row = p, took, row
 		}
 	}
 	return all
@@ -114,19 +124,41 @@ func (b *bench) stallLimit(probe string) (limit, usual time.Duration, ok bool) {
 
 // stallCause weighs a slow request against its row in the access log, which keeps
 // slow rows one by one.
-func (b *bench) stallCause(p *ProbeRequest, took time.Duration) (cause string, balancer time.Duration) {
+func (b *bench) stallCause(p *ProbeRequest, took time.Duration) (cause string, row *Request) {
 	r := b.logged[probeID{p.Run, p.Seq}]
 	switch {
 	case r == nil && b.inLog(p): // and not among the slow rows, which are kept one by one
-		return b.stallElsewhere(p, took), 0
+		return b.stallElsewhere(p, took), nil
 	case r == nil || r.Start.IsZero():
-		return stallUndetermined, 0
+		return stallUndetermined, nil
 	case 2*r.Duration < took:
-		return b.stallElsewhere(p, took), r.Duration
-	case r.TargetStatus > 0 || r.Connected:
-		return stallServer, r.Duration
+		return b.stallElsewhere(p, took), r
 	}
-	return stallBalancer, r.Duration
+	return r.heldBy(took), r
+}
+
+// heldBy tells the target's own time from the load balancer's, in a row that is long
+// enough: which of the two is at least half of the time that a request took.
+func (r *Request) heldBy(took time.Duration) string {
+	target := r.TargetTook
+	switch {
+	case target != nil: // the log says it
+	case r.TargetStatus > 0: // it answered, and nothing says after how long
+		return stallUndetermined
+	case r.Connected && r.Before != nil: // until the end, and never answered
+		target = new(r.Duration - *r.Before)
+	case r.Connected:
+		target = &r.Duration
+	default:
+		target = new(time.Duration(0))
+	}
+	switch {
+	case 2**target >= took:
+		return stallServer
+	case 2*(r.Duration-*target) >= took:
+		return stallBalancer
+	}
+	return stallUndetermined
 }
 
 // inLog reports whether a log that counts has the row of a probe request.

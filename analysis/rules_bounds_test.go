@@ -574,38 +574,48 @@ func TestProbeStallBounds(t *testing.T) {
 		}
 	}
 	const head = "12–14 balancer_s="
-	const alone = " others_slow=0 probe=store requests=1 took_s=2 usual_ms=200 (1)"
+	const tail = " others_slow=0 probe=store requests=1 target_s="
+	const alone = tail + "- took_s=2 usual_ms=200 (1)"
+	long := func(s float64) *time.Duration { return new(time.Duration(s * float64(time.Second))) }
+	answered := CellKey{TargetStatus: 200}
 	tryRule(t, probeStall, []tableCase{
 		{"no probes", func(*table) {}, whyNoProbes},
 		{"only health samples", func(b *table) { lay(b, 2); b.obs.Service.Probes[0].Class = ClassHealth }, whyNoProbes},
 		{"not ten times", func(b *table) { lay(b, 1.999) }, "clear"},
-		{"ten times", func(b *table) { lay(b, 2) }, head + "- cause=undetermined" + alone},
+		{"ten times", func(b *table) { lay(b, 2) }, head + "- before_target_s=- cause=undetermined" + alone},
 		{"outside the window", func(b *table) { lay(b, 2); b.obs.Probes[2].Sent, b.obs.Probes[2].Done = b.at(300), b.at(302) }, "clear"},
-		{"the target took half of it", logged(1, Request{CellKey: CellKey{TargetStatus: 200}}), head + "1 cause=server" + alone},
-		{"the balancer held it, no target named", logged(1, Request{}), head + "1 cause=load_balancer" + alone},
-		{"connected, and never answered", logged(1, Request{Connected: true}), head + "1 cause=server" + alone},
-		{"less than half of it", logged(.9, Request{CellKey: CellKey{TargetStatus: 200}}), head + "0.9 cause=undetermined" + alone},
+		{"the target took half of it", logged(1.5, Request{CellKey: answered, TargetTook: long(1)}), head + "1.5 before_target_s=- cause=server" + tail + "1 took_s=2 usual_ms=200 (1)"},
+		{"the target took less, and all the rest as little", logged(1.5, Request{CellKey: answered, TargetTook: long(.9)}), head + "1.5 before_target_s=- cause=undetermined" + tail + "0.9 took_s=2 usual_ms=200 (1)"},
+		{"it waited half of it before it was sent", logged(1.5, Request{CellKey: answered, Before: long(1), TargetTook: long(.5)}), head + "1.5 before_target_s=1 cause=load_balancer" + tail + "0.5 took_s=2 usual_ms=200 (1)"},
+		{"or after the answer", logged(1.99, Request{CellKey: answered, Before: long(0), TargetTook: long(.01)}), head + "1.99 before_target_s=0 cause=load_balancer" + tail + "0.01 took_s=2 usual_ms=200 (1)"},
+		{"the log does not say how long the target took", logged(2, Request{CellKey: answered, Connected: true, Before: long(0)}), head + "2 before_target_s=0 cause=undetermined" + alone},
+		{"it waited, was sent and never answered", logged(2, Request{Connected: true, Before: long(1.5)}), head + "2 before_target_s=1.5 cause=load_balancer" + alone},
+		{"it was sent to none", logged(2, Request{Before: long(.1)}), head + "2 before_target_s=0.1 cause=load_balancer" + alone},
+		{"it was sent early, and never answered", logged(2, Request{Connected: true, Before: long(1)}), head + "2 before_target_s=1 cause=server" + alone},
+		{"the balancer held it, no target named", logged(1, Request{}), head + "1 before_target_s=- cause=load_balancer" + alone},
+		{"connected, and never answered", logged(1, Request{Connected: true}), head + "1 before_target_s=- cause=server" + alone},
+		{"less than half of it", logged(.9, Request{CellKey: answered}), head + "0.9 before_target_s=- cause=undetermined" + alone},
 		{"a row without a start", func(b *table) {
 			logged(1, Request{CellKey: CellKey{TargetStatus: 200}})(b)
 			b.logged[probeID{"r", 2}].Start = time.Time{}
-		}, head + "- cause=undetermined" + alone},
-		{"another probe half as slow meanwhile", beside(12.5, 13.5, "item"), head + "- cause=undetermined others_slow=1 probe=store requests=1 took_s=2 usual_ms=200 (1)"},
-		{"another not half as slow", beside(12.5, 13.4, "item"), head + "- cause=undetermined" + alone},
-		{"another, over before", beside(11, 12, "item"), head + "- cause=undetermined" + alone},
-		{"another, begun after", beside(14, 15, "item"), head + "- cause=undetermined" + alone},
-		{"another, with nothing to compare it with", beside(20, 24, "item"), head + "- cause=undetermined" + alone},
+		}, head + "- before_target_s=- cause=undetermined" + alone},
+		{"another probe half as slow meanwhile", beside(12.5, 13.5, "item"), head + "- before_target_s=- cause=undetermined others_slow=1 probe=store requests=1 target_s=- took_s=2 usual_ms=200 (1)"},
+		{"another not half as slow", beside(12.5, 13.4, "item"), head + "- before_target_s=- cause=undetermined" + alone},
+		{"another, over before", beside(11, 12, "item"), head + "- before_target_s=- cause=undetermined" + alone},
+		{"another, begun after", beside(14, 15, "item"), head + "- before_target_s=- cause=undetermined" + alone},
+		{"another, with nothing to compare it with", beside(20, 24, "item"), head + "- before_target_s=- cause=undetermined" + alone},
 		{"failures do not say what is usual", func(b *table) {
 			lay(b, 2)
 			for range 3 {
 				b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: "store", Class: ClassProbe, Sent: b.at(20), Done: b.at(21.9), Outcome: OutcomeTimeout})
 			}
-		}, head + "- cause=undetermined" + alone},
+		}, head + "- before_target_s=- cause=undetermined" + alone},
 		{"nor does what lies outside the window", func(b *table) {
 			lay(b, 2)
 			for range 3 {
 				b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: "store", Class: ClassProbe, Sent: b.at(320), Done: b.at(321.9), Outcome: OutcomeOK})
 			}
-		}, head + "- cause=undetermined" + alone},
+		}, head + "- before_target_s=- cause=undetermined" + alone},
 	})
 }
 
@@ -633,12 +643,16 @@ func TestStallsThatAreOne(t *testing.T) {
 		for i, s := range c.slow {
 			b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: "store", Source: s.source, Class: ClassProbe, Run: "r", Seq: i, Sent: b.at(s.sent), Done: b.at(s.done)})
 			if s.balancer > 0 {
-				b.logged[probeID{"r", i}] = &Request{CellKey: CellKey{TargetStatus: 200}, Start: b.at(s.sent), Duration: time.Duration(s.balancer * float64(time.Second))}
+				b.logged[probeID{"r", i}] = &Request{CellKey: CellKey{TargetStatus: 200}, Start: b.at(s.sent), Duration: time.Duration(s.balancer * float64(time.Second)), TargetTook: new(time.Duration(s.balancer * float64(time.Second)))}
 			}
 		}
 		got := ""
 		for _, s := range b.stalls("store", 2*time.Second) {
-			got += fmt.Sprintf("%s–%s %d %s %s %s;", b.seconds(s.from), b.seconds(s.to), s.requests, s.took, s.balancer, s.cause)
+			balancer := time.Duration(0)
+			if s.row != nil {
+				balancer = s.row.Duration
+			}
+			got += fmt.Sprintf("%s–%s %d %s %s %s;", b.seconds(s.from), b.seconds(s.to), s.requests, s.took, balancer, s.cause)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)

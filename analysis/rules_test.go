@@ -277,6 +277,22 @@ func TestRules(t *testing.T) {
 			},
 		},
 		{
+			name: "a probe waited to be sent to the server, which was quick", fires: "probe-stall", build: drained,
+			bend: func(s *scene) {
+				s.stall(500, 5255*time.Millisecond, 5210*time.Millisecond)
+				for i := range s.obs.Requests {
+					if r := &s.obs.Requests[i]; r.ProbeSeq == 500 {
+						r.Before, r.TargetTook = new(5200*time.Millisecond), new(10*time.Millisecond)
+					}
+				}
+			},
+			check: func(t *testing.T, f Finding) {
+				if f.Values["cause"] != stallBalancer || f.Values["before_target_s"] != 5.2 || f.Values["target_s"] != .01 {
+					t.Errorf("%v", f.Values)
+				}
+			},
+		},
+		{
 			name: "a probe stood because the server did", fires: "probe-stall", build: drained,
 			bend: func(s *scene) { s.stall(500, 5255*time.Millisecond, 5200*time.Millisecond) },
 			check: func(t *testing.T, f Finding) {
@@ -483,7 +499,7 @@ func (s *scene) stall(seq int, took, logged time.Duration) {
 		}
 		p.Done = p.Sent.Add(took)
 		if logged > 0 {
-			r := Request{Start: p.Sent, End: p.Sent.Add(logged), Duration: logged, Connected: true, ProbeRun: p.Run, ProbeSeq: seq}
+			r := Request{Start: p.Sent, End: p.Sent.Add(logged), Duration: logged, Connected: true, Before: new(time.Millisecond), TargetTook: new(logged - 2*time.Millisecond), ProbeRun: p.Run, ProbeSeq: seq}
 			r.CellKey = CellKey{Second: p.Sent.Unix(), Source: "alb", Target: "api-1", Class: ClassProbe, Outcome: OutcomeOK, Status: 200, TargetStatus: 200}
 			s.obs.Requests = append(s.obs.Requests, r)
 		}

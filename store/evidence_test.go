@@ -313,7 +313,7 @@ func batch(key string, from time.Time, cells ...analysis.Cell) analysis.ObjectBa
 		}
 		if c.Outcome.Failure() {
 			b.Requests = append(b.Requests, analysis.Request{CellKey: c.CellKey, Start: c.First, End: c.Last, Duration: c.Last.Sub(c.First), Method: "GET",
-				URL: "/v1/orders?a=ü", Client: "192.0.2.1", UserAgent: "ua", ProbeRun: "r1", ProbeSeq: 900, Connected: true, ErrorReason: "x", Attempts: i, FailedOn: [][]string{nil, {""}, {"api-1", ""}}[i%3], Object: key, Line: i + 1})
+				URL: "/v1/orders?a=ü", Client: "192.0.2.1", UserAgent: "ua", ProbeRun: "r1", ProbeSeq: 900, Connected: true, Before: []*time.Duration{nil, new(time.Duration(0)), new(1250 * time.Microsecond)}[i%3], TargetTook: []*time.Duration{new(3 * time.Second), nil}[i%2], ErrorReason: "x", Attempts: i, FailedOn: [][]string{nil, {""}, {"api-1", ""}}[i%3], Object: key, Line: i + 1})
 		}
 	}
 	return b

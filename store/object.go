@@ -211,7 +211,7 @@ func requestMoment(r *analysis.Request) time.Time {
 func (t *tx) addRequests(object int64, source string, requests []analysis.Request) error {
 	insert := t.insert("request", "service_id", "at", "object_id", "line", "second", "start_at", "end_at", "duration", "node", "target_group",
 		"target", "class", "outcome", "route", "status", "target_status", "method", "url", "client", "user_agent", "probe_run", "probe_seq",
-		"connected", "websocket", "error_reason", "attempts", "failed_on")
+		"connected", "websocket", "before_target", "target_took", "error_reason", "attempts", "failed_on")
 	for i := range requests {
 		r := &requests[i]
 		if r.Source != source {
@@ -219,7 +219,7 @@ func (t *tx) addRequests(object int64, source string, requests []analysis.Reques
 		}
 		err := insert.add(t.id, requestMoment(r).UnixMicro(), object, r.Line, r.Second, micro(r.Start), micro(r.End), r.Duration.Microseconds(), r.Node, r.TargetGroup,
 			r.Target, string(r.Class), string(r.Outcome), r.Route, r.Status, r.TargetStatus, r.Method, r.URL, r.Client, r.UserAgent, r.ProbeRun, r.ProbeSeq,
-			r.Connected, r.WebSocket, r.ErrorReason, r.Attempts, joinNames(r.FailedOn))
+			r.Connected, r.WebSocket, optionalMicros(r.Before), optionalMicros(r.TargetTook), r.ErrorReason, r.Attempts, joinNames(r.FailedOn))
 		if err != nil {
 			return err
 		}

@@ -269,13 +269,13 @@ func (r *observer) requests() error {
 		var object int64
 		err := rows.Scan(&object, &q.Line, &q.Second, stamp{&q.Start}, stamp{&q.End}, duration{&q.Duration}, &q.Node, &q.TargetGroup, &q.Target,
 			&q.Class, &q.Outcome, &q.Route, &q.Status, &q.TargetStatus, &q.Method, &q.URL, &q.Client, &q.UserAgent, &q.ProbeRun, &q.ProbeSeq,
-			&q.Connected, &q.WebSocket, &q.ErrorReason, &q.Attempts, nameList{&q.FailedOn})
+			&q.Connected, &q.WebSocket, optionalDuration{&q.Before}, optionalDuration{&q.TargetTook}, &q.ErrorReason, &q.Attempts, nameList{&q.FailedOn})
 		if o := sources[object]; o != nil {
 			q.Source, q.Object = o.Source, o.Key
 		}
 		return err
 	}, `SELECT object_id, line, second, start_at, end_at, duration, node, target_group, target, class, outcome, route, status, target_status, method,
-		url, client, user_agent, probe_run, probe_seq, connected, websocket, error_reason, attempts, failed_on
+		url, client, user_agent, probe_run, probe_seq, connected, websocket, before_target, target_took, error_reason, attempts, failed_on
 		FROM request WHERE service_id = ? AND at >= ? AND at < ?`, append([]any{r.id}, r.around(collectorSpan{})...)...)
 	// Beyond the window, an object that has nothing inside it is of no interest.
 	all = slices.DeleteFunc(all, func(q analysis.Request) bool { return q.Source == "" })

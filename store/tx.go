@@ -264,6 +264,27 @@ func (d duration) Scan(v any) error {
 	return nil
 }
 
+// optionalDuration is a length of time that may not be known.
+type optionalDuration struct{ d **time.Duration }
+
+// Scan implements sql.Scanner.
+func (o optionalDuration) Scan(v any) error {
+	*o.d = nil
+	if v == nil {
+		return nil
+	}
+	*o.d = new(time.Duration)
+	return duration{*o.d}.Scan(v)
+}
+
+// optionalMicros is a length of time as it is stored, nil where it is not known.
+func optionalMicros(d *time.Duration) any {
+	if d == nil {
+		return nil
+	}
+	return d.Microseconds()
+}
+
 func fromMicro(v int64) time.Time { return time.UnixMicro(v).UTC() }
 
 // micro is a time as it is stored.

@@ -64,13 +64,15 @@ func probeStall(v values) (sentence, remedy string) {
 		if requests > 1 {
 			what = "the slowest"
 		}
-		sentence += "; the access log has " + what + " at " + Seconds(n)
+		sentence += "; the access log has " + what + " at " + Seconds(n) + stallSplit(v, n)
 	}
 	if n, ok := v.count("others_slow"); ok && n > 0 {
 		sentence += "; " + plural(n, "request of another probe was", "requests of other probes were") + " as slow meanwhile"
 	}
 	sentence += "."
 	switch v.text("cause") {
+	case "load_balancer":
+		return sentence, "See what the load balancer waited for: a connection to a target, a free place in a queue, or the way to the prober and back, which it is busy with too."
 	case "server":
 		return sentence, "See what the target did at that moment: its logs, its pauses, its pools."
 	case "prober":
@@ -79,6 +81,22 @@ func probeStall(v values) (sentence, remedy string) {
 		return sentence, "Look at the network between the probers and the load balancer; the service was not slow."
 	}
 	return sentence, "Run the probes from a second network as well: what only one of them sees lies on its own way."
+}
+
+// stallSplit says where the time of a row of the access log went, as far as that tells.
+func stallSplit(v values, balancer float64) string {
+	target, answered := v.number("target_s")
+	before, told := v.number("before_target_s")
+	switch {
+	case answered && told:
+		return ", of which it waited " + Seconds(before) + " until it was sent to the target, which took " + Seconds(target) + ", and " +
+			Seconds(max(0, balancer-before-target)) + " after that"
+	case answered:
+		return ", of which the target took " + Seconds(target)
+	case told:
+		return ", of which it waited " + Seconds(before) + " until it was sent to the target"
+	}
+	return ""
 }
 
 func healthCheckBlind(target string, v values) (sentence, remedy string) {

@@ -113,10 +113,21 @@ func (f *albFormat) parse(line []byte, e *entry) (reject, bool) {
 }
 
 // rest reads what parse left out: the node and the reason of an error, which stand
-// at the line's end and are needed for few lines.
+// at the line's end and are needed for few lines, and where the time went.
 func (f *albFormat) rest(e *entry) {
 	f.fields.upTo(albFields)
 	e.node, e.errorReason = f.fields.value(albNode), f.fields.value(albError)
+	e.before, e.targetTook = albTook(f.fields.field(albRequestTime)), albTook(f.fields.field(albTargetTime))
+}
+
+// albTook is a processing time in microseconds; -1 where there is none, as where the
+// request was sent to no target, or the target did not answer.
+func albTook(b []byte) int64 {
+	took, ok := parseLatency(b)
+	if !ok || took < 0 {
+		return -1
+	}
+	return took.Microseconds()
 }
 
 func (f *albFormat) appendFields(b []byte) []byte {

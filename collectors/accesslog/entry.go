@@ -10,8 +10,8 @@ type format interface {
 	// overwrites. It answers false, and why, where the line is not understood. The
 	// slices of e are parts of line.
 	parse(line []byte, e *entry) (reject, bool)
-	// rest completes the entry of the line that was parsed last. Until then the
-	// node and errorReason may be missing, which few lines are asked for.
+	// rest completes the entry of the line that was parsed last. Until then the node,
+	// errorReason, before and targetTook may be missing, which few lines are asked for.
 	rest(e *entry)
 	// appendFields writes every field of the line that was parsed last, as it stood, as
 	// the members of a JSON object, in the order of the line.
@@ -35,6 +35,7 @@ type entry struct {
 	status, targetStatus int  // 0: none
 	connected            bool // a connection to the target was made
 	webSocket            bool
+	before, targetTook   int64 // µs, as in [analysis.Request]; below 0: the log does not say. By rest
 
 	host []byte // that was asked for, where it is not part of url
 

@@ -217,7 +217,22 @@ func (f *haproxyFormat) ending(e *entry) {
 	}
 }
 
-func (f *haproxyFormat) rest(*entry) {} // parse leaves nothing out
+// rest reads where the time went: TR, Tw and Tc lie before the request was with the
+// server, Tr is how long the server took until its answer's headers were there.
+func (f *haproxyFormat) rest(e *entry) {
+	e.before, e.targetTook = 0, -1
+	for _, timer := range f.timers[:3] {
+		took := milliseconds(timer)
+		if took < 0 {
+			e.before = -1
+			break
+		}
+		e.before += 1000 * took
+	}
+	if took := milliseconds(f.timers[3]); took >= 0 {
+		e.targetTook = 1000 * took
+	}
+}
 
 func (f *haproxyFormat) appendFields(b []byte) []byte {
 	process, pid := processOf(f.header)

@@ -232,7 +232,7 @@ func listEnd(b []byte) int {
 	return len(b)
 }
 
-func (f *nginxFormat) rest(*entry) {} // parse leaves nothing out
+func (f *nginxFormat) rest(e *entry) { e.before, e.targetTook = -1, f.values.ups.took() }
 
 func (f *nginxFormat) appendFields(b []byte) []byte {
 	for i := range f.steps {

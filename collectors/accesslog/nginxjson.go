@@ -192,7 +192,7 @@ func valueEnd(b []byte, at int) int {
 	return at
 }
 
-func (f *nginxJSON) rest(*entry) {} // parse leaves nothing out
+func (f *nginxJSON) rest(e *entry) { e.before, e.targetTook = -1, f.values.ups.took() }
 
 func (f *nginxJSON) appendFields(b []byte) []byte {
 	for i := range f.members {

@@ -230,12 +230,21 @@ func (r *rollup) request(e *entry, key cellKey, number int, took int64, run stri
 	if e.hasStart {
 		q.Start = at(e.start)
 	}
+	q.Before, q.TargetTook = told(e.before), told(e.targetTook)
 	if e.masked {
 		for _, target := range e.failedOn {
 			q.FailedOn = append(q.FailedOn, r.targets.name(r.targets.of(target, r.targetName)))
 		}
 	}
 	return q
+}
+
+// told is a length of time in microseconds that the log may not say.
+func told(micros int64) *time.Duration {
+	if micros < 0 {
+		return nil
+	}
+	return new(time.Duration(micros) * time.Microsecond)
 }
 
 // text copies a logged text, decoded; equal texts share one copy.

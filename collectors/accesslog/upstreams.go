@@ -103,6 +103,23 @@ func (u *upstreams) last(list int) []byte {
 	return value
 }
 
+// took is how long the servers that were tried had the request, in microseconds, by
+// $upstream_response_time; -1 where it is not known of each.
+func (u *upstreams) took() int64 {
+	if absent(u.lists[upstreamResponse]) == nil {
+		return -1
+	}
+	sum := int64(0)
+	for i := range u.attempts {
+		took, ok := parseSeconds(u.attempts[i].response)
+		if !ok {
+			return -1
+		}
+		sum += took
+	}
+	return sum
+}
+
 // isServer reports whether an entry of $upstream_addr is a server's: nginx writes
 // the group's name where it could choose none.
 func isServer(b []byte) bool {

@@ -306,6 +306,11 @@ func fill(v reflect.Value, random *rand.Rand) {
 	case time.Duration:
 		v.SetInt(random.Int64N(1e13))
 		return
+	case *time.Duration: // or not known
+		if random.IntN(3) > 0 {
+			v.Set(reflect.ValueOf(new(time.Duration(random.Int64N(1e13)))))
+		}
+		return
 	case *analysis.Histogram:
 		h := new(analysis.Histogram)
 		for range random.IntN(200) {

@@ -67,6 +67,8 @@ type requestRecord struct {
 	ID          *string  `json:"id"` // where it is a known probe request
 	Connected   bool     `json:"connected"`
 	WebSocket   bool     `json:"websocket"`
+	Before      *float64 `json:"before_target_ms"`
+	TargetTook  *float64 `json:"target_ms"`
 	ErrorReason *string  `json:"error_reason"`
 	Attempts    *int     `json:"attempts"`
 	FailedOn    []string `json:"failed_on"`
@@ -79,6 +81,7 @@ func requestOf(q *analysis.Request) (requestRecord, error) {
 	r := requestRecord{
 		cellKey: keyOf(&q.CellKey), Start: moment{q.Start}, End: moment{q.End}, Duration: milliseconds(q.Duration),
 		Method: q.Method, URL: q.URL, Client: q.Client, UserAgent: q.UserAgent, Connected: q.Connected, WebSocket: q.WebSocket,
+		Before: optionalMilliseconds(q.Before), TargetTook: optionalMilliseconds(q.TargetTook),
 		ErrorReason: optional(&q.ErrorReason), Attempts: optional(&q.Attempts), FailedOn: q.FailedOn, Object: q.Object, Line: q.Line,
 	}
 	if q.ProbeRun == "" && q.ProbeSeq == 0 {
@@ -89,10 +92,25 @@ func requestOf(q *analysis.Request) (requestRecord, error) {
 	return r, err
 }
 
+func optionalMilliseconds(d *time.Duration) *float64 {
+	if d == nil {
+		return nil
+	}
+	return new(milliseconds(*d))
+}
+
+func fromOptional(ms *float64) *time.Duration {
+	if ms == nil {
+		return nil
+	}
+	return new(fromMilliseconds(*ms))
+}
+
 func (r requestRecord) request(l *lineReader) (analysis.Request, error) {
 	q := analysis.Request{
 		CellKey: r.key(l), Start: r.Start.Time, End: r.End.Time, Duration: fromMilliseconds(r.Duration),
 		Method: l.name(r.Method), URL: r.URL, Client: r.Client, UserAgent: l.name(r.UserAgent), Connected: r.Connected, WebSocket: r.WebSocket,
+		Before: fromOptional(r.Before), TargetTook: fromOptional(r.TargetTook),
 		ErrorReason: l.names(r.ErrorReason), Attempts: value(r.Attempts), FailedOn: each(r.FailedOn, l.name), Object: l.name(r.Object), Line: r.Line,
 	}
 	if r.ID == nil {

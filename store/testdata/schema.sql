@@ -245,6 +245,8 @@ CREATE TABLE request (
     probe_seq     INTEGER NOT NULL,
     connected     INTEGER NOT NULL CHECK (connected IN (0, 1)),
     websocket     INTEGER NOT NULL CHECK (websocket IN (0, 1)),
+    before_target INTEGER,          -- from its arrival until it was sent to the target
+    target_took   INTEGER,          -- from then until the target answered
     error_reason  TEXT NOT NULL,
     attempts      INTEGER NOT NULL, -- targets that were asked; 0: the log cannot tell
     failed_on     TEXT,             -- a line for each attempt that failed and was hidden
