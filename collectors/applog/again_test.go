@@ -47,3 +47,32 @@ func TestFilesThatWereReadBefore(t *testing.T) {
 	put(t, path, line(60)+"\n")
 	look("renamed", "new new") // the other batch only keeps the position of the new name
 }
+
+// A file that was overwritten is read anew, though it begins as the one before and is
+// longer, whether or not it was looked at by the same reader.
+func TestOverwrittenInPlace(t *testing.T) {
+	banner := strings.Repeat(strings.Repeat("#", 70)+"\n", 16)
+	for _, restart := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "app.log")
+		sink := &sink{}
+		cfg := Config{URL: path, Lines: logrules.Config{LogMatch: answered}}
+		r := open(t, cfg, sink)
+		look := func(want int) {
+			t.Helper()
+			if restart {
+				r = open(t, cfg, sink)
+			}
+			r.look(t.Context(), true)
+			if len(sink.handled) != want {
+				t.Errorf("restart %v: %d lines were read, want %d", restart, len(sink.handled), want)
+			}
+		}
+		put(t, path, banner+line(1)+"\n"+line(2)+"\n")
+		look(2)
+		appendTo(t, path, line(3)+"\n")
+		look(3)
+		put(t, path, banner+line(11)+"\n"+line(12)+"\n"+line(13)+"\n"+line(14)+"\n")
+		look(7)
+		look(7)
+	}
+}

@@ -13,15 +13,21 @@ import (
 	"gapless/collectors/follow"
 )
 
-// headSize is how many bytes at the start of a file tell it from others, at most.
-const headSize = 1024
+// headSize is how many bytes at the start of a file tell it from others, at most, and
+// tailSize how many before the place up to where it was read: logs that begin with the
+// same banner differ there.
+const (
+	headSize = 1 << 10
+	tailSize = 64 << 10
+)
 
 // position is where reading a file goes on, and by what it is known again. What
 // was read of it is at least as long as its head.
 type position struct {
 	Inode   uint64 `json:"inode"`
 	HeadLen int    `json:"head_len"`
-	Head    string `json:"head"` // SHA-256 of the first HeadLen bytes
+	Head    string `json:"head"`           // SHA-256 of the first HeadLen bytes
+	Tail    string `json:"tail,omitempty"` // SHA-256 of the last tailSize bytes that were read
 	Offset  int64  `json:"offset"`
 	Skip    bool   `json:"skip,omitempty"` // inside a line that is too long
 	// Read is up to where all was read but the lines of the streams in Open, of which a
@@ -93,14 +99,21 @@ func (p *position) clone() position {
 }
 
 // fits reports whether an open file is the one that p was taken in: it is long
-// enough, and begins as that did. A file that was truncated, or replaced by another,
-// is not; one that was moved or copied is.
+// enough, begins as that did, and holds the same before the place up to where that was
+// read. A file that was truncated, overwritten or replaced by another is not; one that
+// was moved or copied is.
 func (p position) fits(f *os.File, size int64) (bool, error) {
 	if size < p.reach() {
 		return false, nil
 	}
-	head, err := headOf(f, p.HeadLen)
-	return head == p.Head || p.HeadLen == 0, err
+	if p.HeadLen == 0 {
+		return true, nil
+	}
+	if head, err := headOf(f, p.HeadLen); err != nil || head != p.Head {
+		return false, err
+	}
+	tail, err := tailOf(f, p.reach())
+	return tail == p.Tail, err
 }
 
 // identify fills in by what the file is known, from what was read of it.
@@ -113,12 +126,22 @@ func (p *position) identify(f *os.File, info os.FileInfo) error {
 		}
 		p.HeadLen, p.Head = n, head
 	}
-	return nil
+	var err error
+	p.Tail, err = tailOf(f, p.reach())
+	return err
 }
 
-func headOf(f *os.File, n int) (string, error) {
+func headOf(f *os.File, n int) (string, error) { return sumOf(f, 0, n) }
+
+// tailOf is a sum of the bytes before a place.
+func tailOf(f *os.File, at int64) (string, error) {
+	n := min(at, tailSize)
+	return sumOf(f, at-n, int(n))
+}
+
+func sumOf(f *os.File, at int64, n int) (string, error) {
 	b := make([]byte, n)
-	if _, err := f.ReadAt(b, 0); err != nil && err != io.EOF {
+	if _, err := f.ReadAt(b, at); err != nil && err != io.EOF {
 		return "", err
 	}
 	sum := sha256.Sum256(b)
