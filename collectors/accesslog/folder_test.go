@@ -83,7 +83,7 @@ func TestFolderWithLinks(t *testing.T) {
 			writeObject(t, root, "deep/d.log", line)
 			c.add(t, root)
 			sink := &memory{}
-			err := newReader(t, "file://"+root, sink).Collect(t.Context(), testFrom, testTo, nil)
+			err := newReader(t, "file://"+root, sink, func(c *Config) { c.Parallel = 1 }).Collect(t.Context(), testFrom, testTo, nil)
 			var read []string
 			for key, b := range sink.objects {
 				if b.Error == "" {
