@@ -116,6 +116,8 @@ type healthFile struct {
 	Unhealthy int    `yaml:"unhealthy,omitempty"`
 	Healthy   int    `yaml:"healthy,omitempty"`
 	Path      string `yaml:"path,omitempty"`
+
+	AfterAnswer bool `yaml:"after_answer,omitempty"`
 }
 
 type stateFile struct {

@@ -89,7 +89,7 @@ func (c *checker) health(path string, file *healthFile) analysis.HealthCheck {
 	check := analysis.HealthCheck{
 		Interval: c.duration(path+".interval", file.Interval, 0, time.Millisecond),
 		Timeout:  c.duration(path+".timeout", file.Timeout, 0, time.Millisecond),
-		Path:     file.Path, Unhealthy: file.Unhealthy, Healthy: file.Healthy,
+		Path:     file.Path, Unhealthy: file.Unhealthy, Healthy: file.Healthy, AfterAnswer: file.AfterAnswer,
 	}
 	for _, count := range []struct {
 		key   string

@@ -68,6 +68,17 @@ type HealthCheck struct {
 	Unhealthy int           `json:"unhealthy"` // consecutive failures until ejection
 	Healthy   int           `json:"healthy"`   // consecutive passes until return
 	Path      string        `json:"path"`
+	// AfterAnswer: the next check starts Interval after the answer to the one before, or
+	// after its timeout, not Interval after its start.
+	AfterAnswer bool `json:"after_answer"`
+}
+
+// reach is the longest that n checks in a row take, from just after the start of one.
+func (h HealthCheck) reach(n int) time.Duration {
+	if h.AfterAnswer {
+		return time.Duration(n) * (h.Interval + h.Timeout)
+	}
+	return time.Duration(n)*h.Interval + h.Timeout
 }
 
 // Known reports whether the settings are known.

@@ -89,18 +89,19 @@ func (b *bench) longestEjection() time.Duration {
 
 // predict is what the settings alone imply, with checks started every Interval:
 // ejection between (U−1)·I and U·I+T after the first failing moment, return
-// between (H−1)·I and H·I+T after ready (spec: domain facts §2, Transitions).
+// between (H−1)·I and H·I+T after ready (spec: domain facts §2, Transitions). Where the
+// balancer waits Interval after each answer, they end at U·(I+T) and H·(I+T).
 func predict(h HealthCheck) *Predicted {
 	span := func(n int) Interval {
 		n = max(n, 1)
-		return Interval{seconds(time.Duration(n-1) * h.Interval), seconds(time.Duration(n)*h.Interval + h.Timeout)}
+		return Interval{seconds(time.Duration(n-1) * h.Interval), seconds(h.reach(n))}
 	}
 	return &Predicted{Eject: span(h.Unhealthy), Return: span(h.Healthy)}
 }
 
 // predictedReturn is the longest time that the settings let a ready target wait.
 func predictedReturn(h HealthCheck) time.Duration {
-	return time.Duration(max(h.Healthy, 1))*h.Interval + h.Timeout
+	return h.reach(max(h.Healthy, 1))
 }
 
 // ejected says whether the load balancer took the target out before or while it

@@ -48,6 +48,8 @@ type healthCheck struct {
 	Unhealthy int     `json:"unhealthy"`
 	Healthy   int     `json:"healthy"`
 	Path      string  `json:"path"`
+
+	AfterAnswer bool `json:"after_answer"`
 }
 
 type stateSource struct {
@@ -145,12 +147,12 @@ func (r serviceRecord) service(*lineReader) (analysis.Service, error) {
 }
 
 func healthOf(h analysis.HealthCheck) healthCheck {
-	return healthCheck{secondsOf(h.Interval), secondsOf(h.Timeout), h.Unhealthy, h.Healthy, h.Path}
+	return healthCheck{secondsOf(h.Interval), secondsOf(h.Timeout), h.Unhealthy, h.Healthy, h.Path, h.AfterAnswer}
 }
 
 func (h healthCheck) settings() analysis.HealthCheck {
 	return analysis.HealthCheck{
-		Interval: fromSeconds(h.Interval), Timeout: fromSeconds(h.Timeout), Unhealthy: h.Unhealthy, Healthy: h.Healthy, Path: h.Path,
+		Interval: fromSeconds(h.Interval), Timeout: fromSeconds(h.Timeout), Unhealthy: h.Unhealthy, Healthy: h.Healthy, Path: h.Path, AfterAnswer: h.AfterAnswer,
 	}
 }
 
