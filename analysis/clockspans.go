@@ -167,7 +167,11 @@ func (b *bench) groupAhead(group, than string) spread {
 }
 
 // surelyAfter reports whether a moment by a log's clock lies after a target's stop,
-// however the clocks of the two are apart.
+// however the clocks of the two are apart; or, where the stop is not known, after it
+// served for the last time.
 func (b *bench) surelyAfter(l *life, c cycle, source string, at time.Time) bool {
+	if c.inferred != "" {
+		return at.After(c.lastServed)
+	}
 	return at.Add(b.stopAhead(l.name, c.stop, source).least).After(c.stop)
 }

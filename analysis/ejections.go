@@ -13,7 +13,7 @@ func (b *bench) findEjections() {
 			if out := l.displayedOut(*c, back); !out.IsZero() {
 				c.out = latest(out, gone, last)
 			}
-			if last.IsZero() && b.quietBefore(l, *c) {
+			if last.IsZero() && (c.inferred != "" || b.quietBefore(l, *c)) {
 				c.out = gone
 			}
 		}

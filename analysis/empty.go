@@ -85,13 +85,7 @@ func (b *bench) sentTimes() map[string][]span {
 		if group == "" {
 			group = b.byName[c.Target].group
 		}
-		second := time.Unix(c.Second, 0)
-		first := latest(c.First, second)
-		last := first
-		if c.Count > 1 {
-			last = latest(first, earliest(c.Last, second.Add(time.Second-time.Microsecond)))
-		}
-		add(group, first, last)
+		add(group, c.begun().from, c.begun().to)
 		if c.TargetStatus > 0 {
 			add(group, c.Last, c.Last)
 		}
@@ -110,6 +104,16 @@ func (b *bench) sentTimes() map[string][]span {
 		times[group] = union(times[group])
 	}
 	return times
+}
+
+// begun are the first and the last moment at which a cell's requests may have begun.
+func (c *Cell) begun() span {
+	second := time.Unix(c.Second, 0).UTC()
+	s := span{latest(c.First, second), latest(c.First, second)}
+	if c.Count > 1 {
+		s.to = latest(s.from, earliest(c.Last, second.Add(time.Second-time.Microsecond)))
+	}
+	return s
 }
 
 // refusedFor are the requests that the load balancer refused for want of a target of a

@@ -21,6 +21,8 @@ func Judge(obs Observations) Report {
 	b.followTargets()
 	b.findDepartures()
 	b.readChecks()
+	b.findEmpty()
+	b.inferCycles()
 	b.findDips()
 	b.cutPhases()
 	b.findDrains()
@@ -102,6 +104,7 @@ type bench struct {
 	// group was in rotation, and open those of which nobody can say; by group.
 	empty, open      map[string][]span
 	maybeZero        []TargetGroupSpan // nobody served, whether or not something shows that nobody could
+	undecided        bool              // a target was displayed out of rotation, and whether it served does not tell
 	worse            map[routeKey]*worse
 	versionsCompared bool // requests of both versions were seen on some route
 	// servedFrom and servedTo are the first and last moment at which any target served.

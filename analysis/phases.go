@@ -61,6 +61,13 @@ func (b *bench) openers() []opener {
 			add("switch", s)
 		}
 	}
+	for _, l := range b.lives {
+		for _, c := range l.cycles {
+			if c.inferred != "" {
+				list = append(list, opener{kind: "down", target: l.name, at: c.lastServed, inferred: true}, opener{kind: "back", target: l.name, at: c.firstServed, inferred: true})
+			}
+		}
+	}
 	if b.obs.Deploy.Kind == KindBlueGreen {
 		for _, l := range b.lives {
 			if !l.arrives {
@@ -73,8 +80,8 @@ func (b *bench) openers() []opener {
 		if at, targets := b.overlapBegins(); !at.IsZero() {
 			list = append(list, opener{kind: "overlap", at: at, inferred: true, targets: targets})
 		}
-		slices.SortStableFunc(list, func(x, y opener) int { return x.at.Compare(y.at) })
 	}
+	slices.SortStableFunc(list, func(x, y opener) int { return x.at.Compare(y.at) })
 	return list
 }
 
@@ -150,7 +157,7 @@ func (b *bench) tailBegins() time.Time {
 			case c.arrives:
 				at = latest(at, c.firstServed)
 			case c.leaves: // nobody waits for it
-			case c.stop.IsZero() || c.stop.After(ended):
+			case c.fell().IsZero() || c.fell().After(ended):
 			case !c.firstServed.IsZero():
 				at = latest(at, c.firstServed)
 			case len(l.points) > 0 && !b.left(l):

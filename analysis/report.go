@@ -274,6 +274,9 @@ type TargetReport struct {
 	Ejected               string          `json:"ejected"` // yes, no, unknown
 	EjectedBasis          []string        `json:"ejected_basis"`
 	FailureWindows        []FailureWindow `json:"failure_windows"`
+	// InferredFrom is what tells that the target was out or down where no step does: a
+	// source of states or checks, or traffic. Then only when it served is known.
+	InferredFrom *string `json:"inferred_from"`
 }
 
 // Predicted is what the health-check settings alone imply.

@@ -40,7 +40,7 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 			in = subtract(in, span{latest(append([]time.Time{c.begin()}, l.points...)...), b.to})
 		}
 	}
-	return union(without(in, b.empty[l.group]))
+	return union(without(without(in, b.empty[l.group]), l.absent))
 }
 
 // servedAtAll reports whether any target is known to have served.
@@ -56,7 +56,6 @@ func (b *bench) findDips() {
 	if b.servedTo.After(b.servedFrom) {
 		single, zero = []TargetSpan{}, []TargetGroupSpan{} // measured, and perhaps none
 	}
-	b.findEmpty()
 	sure := map[string][]span{}
 	maps.Copy(sure, b.empty)
 	for _, name := range sortedKeys(b.open) {
@@ -137,12 +136,12 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 	var from, to time.Time
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		if r.Outcome == OutcomeLB5xx && b.counting[r.Source] && (r.TargetGroup == group || r.TargetGroup == "") && within(r.End, outer.from, outer.to) {
+		if r.Outcome == OutcomeLB5xx && r.Target == "" && b.counting[r.Source] && (r.TargetGroup == group || r.TargetGroup == "") && within(r.End, outer.from, outer.to) {
 			from, to = earliest(from, r.moment()), latest(to, r.End)
 		}
 	}
 	for _, c := range b.unkept {
-		if c.Outcome == OutcomeLB5xx && b.counting[c.Source] && (c.TargetGroup == group || c.TargetGroup == "") && within(c.Last, outer.from, outer.to) {
+		if c.Outcome == OutcomeLB5xx && c.Target == "" && b.counting[c.Source] && (c.TargetGroup == group || c.TargetGroup == "") && within(c.Last, outer.from, outer.to) {
 			from, to = earliest(from, c.First), latest(to, c.Last)
 		}
 	}

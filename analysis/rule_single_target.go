@@ -34,5 +34,8 @@ func singleTarget(b *bench) ([]Finding, string) {
 			Evidence: requests.evidence(s.From.Time, s.To.Time),
 		})
 	}
+	if len(found) == 0 && b.undecided { // one was displayed as gone, and it may have left another alone
+		return nil, whyServed
+	}
 	return found, ""
 }

@@ -27,5 +27,8 @@ func zeroTargets(b *bench) ([]Finding, string) {
 			Evidence: []Evidence{{Kind: "requests", Source: "traffic", Traffic: ClassUser, From: s.From, To: s.To, Count: failed}},
 		})
 	}
+	if len(found) == 0 && b.zeroAfter(b.maybeZero) {
+		return nil, whyServed
+	}
 	return found, ""
 }

@@ -219,7 +219,7 @@ func (b *bench) stepReports() []StepReport {
 	}
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
-			if !c.stop.IsZero() && !c.lastServed.IsZero() {
+			if !c.fell().IsZero() && !c.lastServed.IsZero() {
 				reports = append(reports, StepReport{Kind: StepLastRequest, At: Time{c.lastServed}, Target: new(l.name), Source: "traffic", Inferred: true})
 			}
 			if !c.firstServed.IsZero() {

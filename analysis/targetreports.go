@@ -29,7 +29,7 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 		VersionBefore: known(d.VersionBefore), VersionAfter: known(d.VersionAfter),
 		DrainMarkedAt: Time{c.marked}, DeregisteredAt: Time{c.deregistered}, LastServedAt: Time{c.lastServed},
 		RestartAt: Time{c.restart}, KilledAt: Time{c.killed}, ReadyAt: Time{c.ready}, FirstServedAt: Time{c.firstServed},
-		EjectedBasis: []string{}, FailureWindows: b.failureWindows(l, c),
+		EjectedBasis: []string{}, FailureWindows: b.failureWindows(l, c), InferredFrom: known(c.inferred),
 	}
 	if c.arrives { // it did not run before
 		r.VersionBefore = nil
@@ -107,6 +107,9 @@ func predictedReturn(h HealthCheck) time.Duration {
 // ejected says whether the load balancer took the target out before or while it
 // was down, with the grounds, strongest first.
 func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string, []string) {
+	if c.inferred != "" {
+		return b.ejectedInferred(l, c, h)
+	}
 	if c.stop.IsZero() {
 		return "unknown", []string{}
 	}

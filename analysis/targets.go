@@ -19,6 +19,7 @@ type life struct {
 	polled      bool
 	checked     *checked // by the health-check log; nil where there is none
 	arrives     bool     // this deploy brought it into service
+	absent      []span   // it was out or down, and neither a step nor this deploy tells why
 }
 
 // cycle is one drain, stop and return of a target. Zero times did not happen or
@@ -32,6 +33,7 @@ type cycle struct {
 	arrives                                            bool      // it was started, not stopped: stop is zero, and restart the start
 	leaves                                             bool      // nobody waits for its return
 	until                                              time.Time // the next cycle's begin, or the window's end
+	inferred                                           string    // what tells of it where no step does: a source, or traffic; then only when it served is known
 }
 
 // back is when the target was there again: ready, or, where nobody told that, serving.
@@ -174,6 +176,9 @@ func (b *bench) followTargets() {
 }
 
 func (c cycle) begin() time.Time {
+	if c.inferred != "" {
+		return c.lastServed
+	}
 	return earliest(c.marked, c.deregistered, c.restart, c.killed, c.ready, c.registered)
 }
 
@@ -225,12 +230,13 @@ func (l *life) widestGapAfter(stop, until time.Time) time.Time {
 // the last request it served to the first after its return, half-open, within the
 // window. ok is false when it did not stop.
 func (b *bench) down(c cycle) (from, to time.Time, ok bool) {
-	if c.stop.IsZero() {
+	fell := c.fell()
+	if fell.IsZero() {
 		return from, to, false
 	}
 	from, to = c.lastServed, c.firstServed
-	if from.IsZero() || from.After(c.stop) {
-		from = c.stop
+	if from.IsZero() || from.After(fell) {
+		from = fell
 	}
 	if to.IsZero() {
 		to = b.to

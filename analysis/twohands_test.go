@@ -38,7 +38,8 @@ func TestStoppedWhileNobodyWasInRotation(t *testing.T) {
 		}
 	}
 	r := s.judge()
-	s.fired(r, "fail-open", "restart-before-eject", "single-target", "single-target")
+	// alone: api-1 until 85, api-2 from 100 to 104, and, of which no step tells, from 112 to 124
+	s.fired(r, "fail-open", "restart-before-eject", "single-target", "single-target", "single-target")
 	if api := r.Targets[0]; api.Ejected != "no" || api.EjectedBasis[0] != BasisFailOpen {
 		t.Errorf("ejected %s for %v", api.Ejected, api.EjectedBasis)
 	}

@@ -42,6 +42,9 @@ func (b *bench) conditions() []Condition {
 	if b.obs.Deploy.Noticed() {
 		add("noticed", map[string]any{"from": Time{b.started}, "to": Time{b.obs.Deploy.SeenUntil}})
 	}
+	if targets := b.inferredTargets(); len(targets) > 0 {
+		add("steps-inferred", map[string]any{"targets": targets})
+	}
 	users, probes := b.report.Totals[ClassUser], b.report.Totals[ClassProbe]
 	b.userConditions(add, users, probes)
 	for _, class := range []Class{ClassUser, ClassProbe} {

@@ -24,6 +24,12 @@ func conditionSentence(code string, v values) string {
 		return "Every probe request opened a new connection; kept connections were not tried."
 	case "noticed":
 		return "Nobody announced this deploy: it begins and ends with what was seen of it, and what went on before is not known."
+	case "steps-inferred":
+		names := list(v.list("targets"))
+		if names == "" {
+			names = "the targets"
+		}
+		return "No step tells what was done to " + names + ": when requests stopped and came back is inferred from states and traffic; when anything was stopped or ready is not known."
 	case "single-run":
 		return "This is a single run."
 	case "one-vantage-point":

@@ -117,7 +117,7 @@ func targetRecords(r *analysis.Report) [][]string {
 	}
 	head = append(head, "in_flight_at_stop", "state_lag_down_s_from", "state_lag_down_s_to", "state_lag_up_s_from", "state_lag_up_s_to",
 		"predicted_eject_s_from", "predicted_eject_s_to", "predicted_return_s_from", "predicted_return_s_to", "recommended_drain_wait_s",
-		"ejected", "ejected_basis", "failure_windows")
+		"ejected", "ejected_basis", "failure_windows", "inferred_from")
 	records := [][]string{head}
 	for i := range r.Targets {
 		t := &r.Targets[i]
@@ -144,7 +144,7 @@ func targetRecords(r *analysis.Report) [][]string {
 				record = append(record, csvNumber(i.From), csvNumber(i.To))
 			}
 		}
-		records = append(records, append(record, csvOptional(t.RecommendedDrainWait), t.Ejected, strings.Join(t.EjectedBasis, " "), strconv.Itoa(len(t.FailureWindows))))
+		records = append(records, append(record, csvOptional(t.RecommendedDrainWait), t.Ejected, strings.Join(t.EjectedBasis, " "), strconv.Itoa(len(t.FailureWindows)), value(t.InferredFrom)))
 	}
 	return records
 }

@@ -163,6 +163,9 @@ func targetTable(r *analysis.Report) Table {
 			}
 			cell.Title = upperFirst(list(basis))
 		}
+		if t.InferredFrom != nil {
+			cell.Title = strings.TrimPrefix(cell.Title+"; no step tells of it: inferred from "+*t.InferredFrom, "; ")
+		}
 		if t.Ejected == "no" {
 			cell.Class = "n bad"
 		}

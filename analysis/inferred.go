@@ -1,0 +1,198 @@
+package analysis
+
+import (
+	"slices"
+	"time"
+)
+
+// Where no step of any target was told, what happened to the targets is inferred: from
+// the health-check log, from polled states, and at last from who served (DESIGN.md,
+// Phases). What is inferred says when a target served last and first again, and never
+// when it was stopped or ready: what needs those stays open.
+
+// inferredFromTraffic is the ground where only the pattern of what was served tells.
+const inferredFromTraffic = "traffic"
+
+// fell is when a cycle's target was gone: when it was told to stop, or, where that is
+// not known, when it last served.
+func (c cycle) fell() time.Time {
+	if c.inferred != "" {
+		return c.lastServed
+	}
+	return c.stop
+}
+
+// inferCycles finds the stretches in which a target served nothing because it was out
+// or down, of which no step tells. In a deploy that tells of no target they are its
+// doing, from its start on; elsewhere they say who was in rotation, and no more.
+func (b *bench) inferCycles() {
+	told := b.obs.Deploy.ID == "" || slices.ContainsFunc(b.steps, func(s step) bool {
+		return !s.ignored && s.Target != "" && rank(s.Kind) > 0 && !s.At.Before(b.started)
+	})
+	for _, l := range b.lives {
+		var cycles []cycle
+		for _, c := range b.absences(l) {
+			switch {
+			case slices.ContainsFunc(l.cycles, func(other cycle) bool {
+				return overlap(c.lastServed, c.firstServed, other.begin(), other.returned(b.to))
+			}): // a step tells of it
+			case told || c.lastServed.Before(b.started):
+				l.absent = append(l.absent, span{c.lastServed, c.firstServed})
+			default:
+				cycles = append(cycles, c)
+			}
+		}
+		for i := range cycles {
+			cycles[i].until = b.to
+			if i+1 < len(cycles) {
+				cycles[i].until = cycles[i+1].begin()
+			}
+		}
+		l.cycles = append(l.cycles, cycles...)
+	}
+}
+
+// returned is when a cycle was over: the target was ready and served.
+func (c cycle) returned(otherwise time.Time) time.Time {
+	if back := latest(c.ready, c.firstServed); !back.IsZero() {
+		return back
+	}
+	return otherwise
+}
+
+// absences are the times, ascending, from a target's last request to its first one
+// after, in which it surely was out or down: it was displayed out of rotation for most
+// of a time, and the others of its group were sent so much meanwhile that it cannot be
+// chance that it got nothing; or it answered none of at least [enoughDue] that were sent to it, for
+// longer than it ever pauses; or, where nothing displays its state, the others were sent
+// so much and it paused so long. One that is displayed in rotation and is sent nothing
+// is an idle target.
+func (b *bench) absences(l *life) []cycle {
+	var list []cycle
+	long := pollReach * max(l.usualPause, time.Second)
+	add := func(c cycle) {
+		// What all of the group lacked says nothing of this one.
+		whole := []span{{c.lastServed, c.firstServed}}
+		alone := without(without(whole, b.empty[l.group]), b.open[l.group])
+		if !slices.Equal(alone, whole) && !slices.ContainsFunc(alone, func(s span) bool { return s.to.Sub(s.from) > long }) {
+			return
+		}
+		if !slices.ContainsFunc(list, func(other cycle) bool { return other.lastServed.Equal(c.lastServed) }) {
+			list = append(list, c)
+		}
+	}
+	pauses := b.pauses(l)
+	spans, source := l.displayed()
+	for _, s := range spans {
+		shown := false
+		for _, p := range pauses {
+			meets, length := earliest(p.to, s.to).Sub(latest(p.from, s.from)), p.to.Sub(p.from)
+			c := cycle{inferred: source, lastServed: p.from, firstServed: p.to}
+			if meets > 0 && length >= l.usualPause && (2*meets >= s.to.Sub(s.from) || length > long) && b.passedOver(l, c, p.from, p.to) {
+				shown = true
+				add(c)
+			}
+		}
+		if !shown && !l.servedBetween(s.from, s.to) {
+			b.undecided = b.undecided || s.to.After(b.started)
+		}
+	}
+	for _, p := range pauses {
+		c := cycle{inferred: inferredFromTraffic, lastServed: p.from, firstServed: p.to}
+		if p.to.Sub(p.from) <= long {
+			continue
+		}
+		sent, _ := b.sentWhileDown(l, c)
+		if sent.all() >= enoughDue || source == "" && b.passedOver(l, c, c.lastServed, c.firstServed) {
+			add(c)
+		}
+	}
+	slices.SortFunc(list, func(x, y cycle) int { return x.lastServed.Compare(y.lastServed) })
+	return list
+}
+
+// displayed are the stretches in which a target was displayed out of rotation, and by
+// what: by the health-check log, or by polls, from the last one before it to the first
+// one after. Those that had not ended are left out. The source is empty where nothing
+// displays the target's state.
+func (l *life) displayed() (spans []span, source string) {
+	var from time.Time
+	if l.checked != nil {
+		for _, c := range l.checked.changes {
+			if c.in && !from.IsZero() {
+				spans = append(spans, span{from, c.at})
+			}
+			if from = c.at; c.in {
+				from = time.Time{}
+			}
+		}
+		return spans, l.checked.source
+	}
+	for _, c := range l.changes {
+		source = c.source
+		switch {
+		case !c.in && from.IsZero():
+			from = c.before
+		case c.in && !from.IsZero():
+			spans = append(spans, span{from, c.seen})
+			from = time.Time{}
+		}
+	}
+	if source == "" && l.polled {
+		source = "states" // displayed, and never changed
+	}
+	return spans, source
+}
+
+// pauses are the stretches, ascending, from a moment at which a target served to the
+// next at which it may have. Within a second's cell, when it served is not known.
+func (b *bench) pauses(l *life) []span {
+	var served []span
+	add := func(from, to time.Time) {
+		served = append(served, span{from, to.Add(time.Microsecond)})
+	}
+	for i := range b.obs.Cells {
+		if c := &b.obs.Cells[i]; c.Target == l.name && c.TargetStatus > 0 && b.counting[c.Source] {
+			add(c.begun().from, c.begun().to)
+			add(c.Last, c.Last)
+		}
+	}
+	for i := range b.obs.Handled {
+		if at, ok := b.servedAt(i); ok && b.obs.Handled[i].Target == l.name {
+			add(at, at)
+		}
+	}
+	served = union(served)
+	var list []span
+	for i := 1; i < len(served); i++ {
+		list = append(list, span{served[i-1].to.Add(-time.Microsecond), served[i].from})
+	}
+	return list
+}
+
+// ejectedInferred says whether a target whose leaving was inferred had been taken out by
+// the load balancer: it had not where requests went to it and failed until it served
+// again, and otherwise it had where it was displayed so.
+func (b *bench) ejectedInferred(l *life, c cycle, h HealthCheck) (string, []string) {
+	sent, last := b.sentWhileDown(l, c)
+	switch {
+	case sent.all() > 0 && h.Known() && c.firstServed.Sub(last) < h.Interval:
+		return "no", []string{"failures-shared-to-the-end"}
+	case c.inferred == inferredFromTraffic:
+		return "unknown", []string{}
+	case l.checked != nil:
+		return "yes", []string{BasisHealthCheckLog}
+	}
+	return "yes", []string{"state-changed"}
+}
+
+// inferredTargets are the targets of which no step tells why they were gone.
+func (b *bench) inferredTargets() []string {
+	var names []string
+	for _, l := range b.lives {
+		if slices.ContainsFunc(l.cycles, func(c cycle) bool { return c.inferred != "" }) {
+			names = append(names, l.name)
+		}
+	}
+	return names
+}
