@@ -174,6 +174,8 @@ func TestRotationRuleBounds(t *testing.T) {
 			b.cell("alb", "api-2", 105, 106, 7).TargetStatus = 0 // not answered
 		}, "api-2 100–110 others=[api-1] requests=map[user:3] seconds=10 (3)"},
 		{"the other one is of another group", func(b *table) { single(100, 110)(b); b.life("api-1").group = "web" }, "api-2 100–110 others=[] requests=map[] seconds=10"},
+		{"nobody alone, and one displayed as gone", func(b *table) { single(50, 60)(b); b.undecided = true }, whyServed},
+		{"alone, and another time one displayed as gone", func(b *table) { single(100, 110)(b); b.undecided = true }, "api-2 100–110 others=[api-1] requests=map[] seconds=10"},
 		{"until the deploy began", single(50, 60), "clear"},
 		{"beyond its beginning", single(50, 61), "api-2 50–61 others=[api-1] requests=map[] seconds=11"},
 	})
@@ -201,6 +203,8 @@ func TestRotationRuleBounds(t *testing.T) {
 			b.lost("", 105, 106).group = "api"
 			b.lost("", 105, 106).group = "web"
 		}, "100–110 failed_user=2 seconds=10 target_group=api (2)"},
+		{"perhaps", func(b *table) { zero(50, 60)(b); b.maybeZero = []TargetGroupSpan{{"api", b.span(100, 110)}} }, whyServed},
+		{"once surely, once perhaps", func(b *table) { zero(100, 110)(b); b.maybeZero = b.zero }, "100–110 failed_user=0 seconds=10"},
 		{"until the deploy began", zero(50, 60), "clear"},
 		{"beyond its beginning", zero(50, 61), "50–61 failed_user=0 seconds=11"},
 	})
