@@ -247,7 +247,10 @@ func readRecord[T, R any](r *lineReader, of func(*T) (R, error), back func(R, *l
 			setRaw(fields, field.Interface().(map[string][]byte))
 		}
 	}
-	if v, err = back(record, r); err != nil {
+	if v, err = back(record, r); err == nil {
+		err = sound(&v)
+	}
+	if err != nil {
 		return v, false, fmt.Errorf("line %d: %w", r.line, err)
 	}
 	again, err := lineOf(r.again, &v, of)

@@ -318,6 +318,12 @@ func fill(v reflect.Value, random *rand.Rand) {
 		}
 		v.Set(reflect.ValueOf(h))
 		return
+	case analysis.Class:
+		v.Set(reflect.ValueOf(analysis.Classes[random.IntN(len(analysis.Classes))]))
+		return
+	case analysis.Outcome:
+		v.Set(reflect.ValueOf(analysis.Outcomes[random.IntN(len(analysis.Outcomes))]))
+		return
 	case analysis.KnownRequests:
 		k := analysis.KnownRequests{Source: "alb", Node: "10.0.0.1", Run: "r-1"}
 		for seq, n := uint32(0), random.IntN(100); len(k.Seqs) < n+1; seq += 1 + uint32(random.IntN(3)) {
@@ -359,10 +365,13 @@ func fill(v reflect.Value, random *rand.Rand) {
 				fill(field, random)
 			default:
 				fill(field, random)
-				if field.Kind() == reflect.String && random.IntN(10) == 0 {
+				if field.Type() == reflect.TypeFor[string]() && random.IntN(10) == 0 {
 					field.SetString(odd)
 				}
 			}
+		}
+		if c, ok := v.Addr().Interface().(*analysis.Cell); ok {
+			c.Count += c.Masked + 1
 		}
 	default:
 		panic(fmt.Sprintf("no value for a %s", v.Type()))
