@@ -7,8 +7,10 @@ import (
 	"time"
 )
 
-// findCauses puts every failure down to the first cause of DESIGN's list that the
-// evidence bears out, and fills the causes of the totals.
+// findCauses puts every failure down to the first of the [Cause] constants, in their
+// order, that the evidence bears out, and fills the causes of the totals. What failed
+// before the start, when nothing had begun, is the service's own background, or what
+// another deploy did.
 func (b *bench) findCauses() {
 	b.findForeignStops()
 	b.report.Baseline = b.baselineTests()
@@ -20,18 +22,20 @@ func (b *bench) findCauses() {
 	for i := range b.failures {
 		f := &b.failures[i]
 		switch {
-		case b.meetsNeighbor(f): // whatever else it meets
+		case f.end.Before(b.started) && b.meetsNeighbor(f):
 			f.cause = CauseShared
-		case f.end.Before(b.started): // nothing had begun: the service's own background
+		case f.end.Before(b.started):
 			f.cause = CauseBackground
 		case b.meetsDeploy(f):
 			f.cause = CauseDeploy
 		case b.byNewVersion(f) && b.worse[routeKey{f.class, f.route}] != nil:
 			f.cause = CauseVersion
-		case quiet[f.kind()] && !b.atRisk(f) && !b.doubtful:
+		case quiet[f.kind()] && !b.atRisk(f) && !b.meetsNeighbor(f) && !b.doubtful:
 			f.cause = CauseBackground
 		case f.byClient():
 			f.cause = CauseClient
+		case b.meetsNeighbor(f):
+			f.cause = CauseShared
 		default:
 			f.cause = CauseUnexplained
 		}
@@ -56,7 +60,7 @@ func (b *bench) meetsDeploy(f *failure) bool {
 		for _, c := range l.cycles {
 			met := false
 			from, to := b.cycleAhead(l, c, b.clock(f)).between(f)
-			down, back, ok := b.down(c)
+			down, back, cut, ok := b.ownPart(l, c)
 			switch {
 			case c.arrives: // nobody can be failed by a target that is not asked: it must be named
 				met = f.target != "" && !to.Before(c.begin()) && (c.firstServed.IsZero() || from.Before(c.firstServed))
@@ -69,7 +73,7 @@ func (b *bench) meetsDeploy(f *failure) bool {
 					met = false // it was not sent there, and there was another one to send it to
 				}
 			}
-			if met || (c.arrives || ok) && near(from, to, c.firstServed, slack) {
+			if met || (c.arrives || ok) && !cut && near(from, to, c.firstServed, slack) {
 				return true
 			}
 		}
@@ -120,7 +124,7 @@ func (b *bench) findForeignStops() {
 		if rank(s.Kind) != 2 || owner == "" || owner == b.obs.Deploy.ID {
 			continue
 		}
-		back := b.readyAfter(s)
+		back := b.backAfter(s, owner)
 		slack := time.Second
 		if l := b.byName[s.Target]; l != nil {
 			slack = b.slack(l.group)
@@ -134,6 +138,50 @@ func (b *bench) findForeignStops() {
 		}
 		b.foreign = append(b.foreign, drain{target: s.Target, clock: stepClock(s), from: s.At.Add(-slack), to: back.Add(slack), named: named})
 	}
+}
+
+// backAfter is when the target that another deploy stopped was back: as a step says, or,
+// where none does before the next deploy takes it in hand, as it served again. Where
+// it did not until then, its next readiness ends both; zero where there is none.
+func (b *bench) backAfter(stop Step, owner string) (back time.Time) {
+	until := b.to
+	for _, s := range b.obs.Steps {
+		if r := rank(s.Kind); (r == 1 || r == 2) && s.Target == stop.Target && s.At.After(stop.At) && b.owner(s) != owner {
+			until = earliest(until, s.At)
+		}
+	}
+	for _, s := range b.obs.Steps {
+		told := s.Kind == StepAppReady || s.Kind == StepTargetHealthy || s.Kind == StepFirstRequest
+		if told && s.Target == stop.Target && s.At.After(stop.At) && s.At.Before(until) {
+			back = earliest(back, s.At)
+		}
+	}
+	if l := b.byName[stop.Target]; l != nil && back.IsZero() {
+		if served := l.widestGapAfter(stop.At, until); served.Before(until) {
+			back = served
+		}
+	}
+	if back.IsZero() {
+		back = b.readyAfter(stop)
+	}
+	return back
+}
+
+// ownPart is what of the time in which a target may not have served is this deploy's
+// doing: not what it was away for by another one's stop when this one took it in hand,
+// nor what it is from another one's stop on, after it was ready; cut tells the latter.
+func (b *bench) ownPart(l *life, c cycle) (down, back time.Time, cut, ok bool) {
+	down, back, ok = b.down(c)
+	for _, d := range b.foreign {
+		switch {
+		case d.target != l.name:
+		case d.from.Before(c.begin()) && !d.to.Before(c.begin()):
+			down = latest(down, c.begin())
+		case !c.ready.IsZero() && d.from.After(c.ready) && d.from.Before(back):
+			back, cut = d.from, true
+		}
+	}
+	return down, back, cut, ok
 }
 
 func near(from, to, moment time.Time, slack time.Duration) bool {

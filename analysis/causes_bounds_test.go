@@ -160,6 +160,40 @@ func TestStopsOfOtherDeploys(t *testing.T) {
 			step(b, "", StepAppReady, "api-1", 110)
 		}, "api-1 98–112 false;"},
 		{"never ready", func(b *table) { step(b, "d0", StepRestartBegan, "api-1", 100) }, "api-1 98–302 false;"},
+		{"until it was said to serve", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "", StepFirstRequest, "api-1", 115)
+			step(b, "", StepTargetHealthy, "api-1", 112)
+			step(b, "", StepTargetHealthy, "api-2", 105)
+			step(b, "", StepTargetRegistered, "api-1", 103)
+			step(b, "", StepAppReady, "api-1", 99)
+		}, "api-1 98–114 false;"},
+		{"until it served, after the longest pause", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			b.life("api-1", 99, 100.5, 120)
+			for at := 121.0; at < 300; at += 15 {
+				b.life("api-1", at)
+			}
+		}, "api-1 98–122 false;"},
+		{"until it served, before this deploy took it in hand", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "d0", StepRestartBegan, "api-2", 105)
+			step(b, "d1", StepDrainMarked, "api-2", 102)
+			step(b, "d1", StepDrainMarked, "api-1", 120)
+			step(b, "", StepAppReady, "api-1", 150)
+			b.life("api-1", 99, 101, 103, 119, 155)
+		}, "api-1 98–121 false;api-2 103–302 false;"},
+		{"until this deploy had it ready, since it did not serve before", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "d1", StepRestartBegan, "api-1", 120)
+			step(b, "d1", StepAppReady, "api-1", 150)
+			b.life("api-1", 99, 155)
+		}, "api-1 98–152 false;"},
+		{"told again by itself", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "d0", StepProcessKilled, "api-1", 101)
+			step(b, "", StepAppReady, "api-1", 110)
+		}, "api-1 98–112 false;api-1 99–112 false;"},
 		{"a target that nothing else names has a slack of 1 s", func(b *table) { step(b, "d0", StepRestartBegan, "gone", 100) }, "gone 99–301 false;"},
 		{"of blue and green, for good", func(b *table) {
 			b.obs.Neighbors = []Deploy{{ID: "d0", Kind: KindBlueGreen}}
@@ -245,7 +279,38 @@ func TestOrderOfCauses(t *testing.T) {
 		{"before the start, with another deploy's stop", "api-1", 58, 59.9, func(b *table, _ *failure) { b.other("api-1", 58) }, CauseShared},
 		{"as it starts", "api-2", 59, 60, nil, CauseUnexplained},
 		{"the deploy's", "api-1", 105, 106, nil, CauseDeploy},
-		{"the deploy's and another's", "api-1", 105, 106, func(b *table, _ *failure) { b.other("api-1", 105) }, CauseShared},
+		{"the deploy's and another's", "api-1", 105, 106, func(b *table, _ *failure) { b.other("api-1", 105) }, CauseDeploy},
+		{"the deploy's, of a kind that was there before", "api-1", 96, 96.9, func(b *table, _ *failure) { background(b) }, CauseDeploy},
+		{"the deploy's, by a worse version", "api-1", 112, 113, func(b *table, f *failure) { version(b, arm{20, 100}, arm{0, 100}); answered(f) }, CauseDeploy},
+		{"the deploy's, not to be understood by any target", "", 105, 106, func(_ *table, f *failure) { f.status = 505 }, CauseDeploy},
+		{"by a worse version, of a kind that was there before", "api-1", 200, 201, func(b *table, f *failure) {
+			version(b, arm{20, 100}, arm{0, 100})
+			background(b)
+			answered(&b.failures[0])
+			answered(f)
+		}, CauseVersion},
+		{"by a worse version, while another deploy had it", "api-1", 220, 221, func(b *table, f *failure) {
+			version(b, arm{20, 100}, arm{0, 100})
+			b.other("api-1", 220)
+			answered(f)
+		}, CauseVersion},
+		{"worse only while another deploy had it", "api-1", 200, 201, func(b *table, f *failure) {
+			version(b, arm{20, 100}, arm{0, 100})
+			b.other("api-1", 200)
+			answered(f)
+		}, CauseShared},
+		{"another's, of a kind that was there before", "api-2", 150, 151, func(b *table, _ *failure) { background(b); b.other("api-2", 150) }, CauseShared},
+		{"another's, not to be understood by any target", "", 150, 151, func(b *table, f *failure) { b.other("api-2", 150); f.status = 505 }, CauseClient},
+		{"down by another's stop, before this one took it", "api-1", 97, 97.5, func(b *table, _ *failure) { b.stopped("api-1", 96) }, CauseShared},
+		{"down by both", "api-1", 105, 106, func(b *table, _ *failure) { b.stopped("api-1", 96) }, CauseDeploy},
+		{"stopped by another before it served again", "api-1", 114, 114.5, func(b *table, _ *failure) {
+			b.life("api-1").cycles[0].firstServed = b.at(130)
+			b.other("api-1", 114)
+		}, CauseShared},
+		{"back from another's stop", "api-1", 129, 130, func(b *table, _ *failure) {
+			b.life("api-1").cycles[0].firstServed = b.at(130)
+			b.other("api-1", 114)
+		}, CauseUnexplained},
 		{"another's alone", "api-2", 105, 106, func(b *table, _ *failure) { b.other("api-2", 105) }, CauseShared},
 		{"of a kind that was there before", "api-2", 150, 151, func(b *table, _ *failure) { background(b) }, CauseBackground},
 		{"of another kind", "api-2", 150, 151, func(b *table, f *failure) { background(b); f.status = 504 }, CauseUnexplained},
@@ -285,6 +350,11 @@ func TestOrderOfCauses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stopped lets another deploy stop a target that nobody says was ready again.
+func (b *table) stopped(target string, at float64) {
+	b.obs.Steps = append(b.obs.Steps, Step{Deploy: "d0", Kind: StepRestartBegan, Target: target, At: b.at(at)})
 }
 
 // other lets another deploy stop a target.

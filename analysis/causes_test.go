@@ -51,6 +51,10 @@ func TestCauses(t *testing.T) {
 		{"joins another deploy's restart", func(s *scene) {
 			failAt(s, "api-1", 502, 0, 105)
 			s.obs.Steps = append(s.obs.Steps, Step{Deploy: "d0", Kind: StepRestartBegan, Target: "api-1", At: s.at(104)})
+		}, CauseDeploy, 1, Disproved, ReasonCausedByDeploy},
+		{"met another deploy's restart only", func(s *scene) {
+			failAt(s, "api-2", 502, 0, 155)
+			s.obs.Steps = append(s.obs.Steps, Step{Deploy: "d0", Kind: StepRestartBegan, Target: "api-2", At: s.at(154)}, Step{Deploy: "d0", Kind: StepAppReady, Target: "api-2", At: s.at(156)})
 		}, CauseShared, 1, Inconclusive, ReasonShared},
 		{"by the new version", func(s *scene) {
 			s.obs.Deploy.VersionBefore, s.obs.Deploy.VersionAfter = "1", "2"

@@ -30,7 +30,8 @@ type worse struct {
 
 // findWorseRoutes finds the routes on which the new version fails significantly
 // more than the old: Fisher's exact test, one-sided, corrected over routes
-// (Bonferroni).
+// (Bonferroni). What a target answered while another deploy had stopped it tells
+// nothing of either.
 func (b *bench) findWorseRoutes() {
 	b.worse = map[routeKey]*worse{}
 	if !b.versionsKnown() {
@@ -51,13 +52,16 @@ func (b *bench) findWorseRoutes() {
 	}
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
-		if b.counting[c.Source] && c.TargetStatus > 0 && !b.byProber(c.Class) {
+		other := failure{class: c.Class, source: c.Source, target: c.Target, start: c.First, end: c.Last}
+		if b.counting[c.Source] && c.TargetStatus > 0 && !b.byProber(c.Class) && !b.meetsNeighbor(&other) {
 			add(routeKey{c.Class, c.Route}, c.Target, time.Unix(c.Second, 0), c.Count, c.Outcome == OutcomeTarget5xx)
 		}
 	}
 	for i := range b.obs.Probes {
 		p := &b.obs.Probes[i]
-		if target, answered := b.sentTo(p); answered && b.inWindow(p.Sent) {
+		target, answered := b.sentTo(p)
+		other := failure{class: p.Class, source: p.Source, target: target, start: p.Sent, end: p.Done}
+		if answered && b.inWindow(p.Sent) && !b.meetsNeighbor(&other) {
 			add(routeKey{p.Class, p.Probe}, target, p.Sent, 1, b.probeOutcome(p) == OutcomeTarget5xx)
 		}
 	}

@@ -67,7 +67,7 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 func (b *bench) failedAround(l *life, c cycle, class Class) int {
 	n := 0
 	for _, f := range b.failures {
-		if f.class == class && (f.cause == CauseDeploy || f.cause == CauseShared) && b.failedTarget(f) == l.name && l.belongs(c, f) {
+		if f.class == class && f.cause == CauseDeploy && b.failedTarget(f) == l.name && l.belongs(c, f) {
 			n += f.n
 		}
 	}

@@ -273,7 +273,7 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 			lay(b).marked = b.at(90)
 			b.lost("api-1", 101, 102).class = ClassProbe
 		}, "api-1 100–105 failed_probe=1 failed_user=0 last_served_at=99 marked_at=90 predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=10 (1)"},
-		{"shared with another deploy", func(b *table) { lay(b); b.lost("api-1", 101, 102).cause = CauseShared }, alone},
+		{"another deploy's", func(b *table) { lay(b); b.lost("api-1", 101, 102).cause = CauseShared }, whyNoAccessLog},
 		{"of another cause", func(b *table) {
 			lay(b)
 			b.lost("api-1", 101, 102).cause = CauseUnexplained
