@@ -18,9 +18,9 @@
 // that were not read by then, are in no file any more (use create rather than
 // copytruncate where every line matters); a text that begins with the same 4 KiB as
 // the one whose place it took during a look is taken for it; and one with the first
-// line of an earlier one that is shorter than the first stretch of that is taken for
-// a copy of its beginning until it is longer. Lines with a time in them are never so
-// alike. In each of these a line may be missed; none is counted twice.
+// line of an earlier one that is shorter than the first stretch of that may be a copy
+// under way, and is read once it is longer or nobody wrote to it for long. Lines with a
+// time in them are never so alike. In each of these a line may be missed; none is counted twice.
 package follow
 
 import (
@@ -407,9 +407,9 @@ func (l *look) text(path string, t *text) (pending, old bool, err error) {
 		return true, false, nil // it is being written
 	}
 	for {
-		s, at, whole, err := t.match(f.streams[head])
-		if err != nil {
-			return false, false, err
+		s, at, whole, unsure, err := t.match(f.streams[head])
+		if err != nil || unsure {
+			return unsure, false, err
 		}
 		if whole { // nothing that was not read
 			return false, false, nil

@@ -87,6 +87,25 @@ func TestLogsThatBeginAlike(t *testing.T) {
 	l.expect("a3", "b3")
 }
 
+// A shorter log with the first line of a longer one is read, once it is no copy that is
+// under way: at once where nobody writes to it, or when it is longer.
+func TestShorterLogThatBeginsAlike(t *testing.T) {
+	l := newLog(t)
+	old := time.Now().Add(-time.Hour)
+	l.write("same\na1\na2\na3\n")
+	l.file("access.log.8", []byte("same\nb1\n"))
+	l.check(os.Chtimes(filepath.Join(l.dir, "access.log"), old, old))
+	l.check(os.Chtimes(filepath.Join(l.dir, "access.log.8"), old.Add(time.Second), old.Add(time.Second)))
+	l.expect("same", "a1", "a2", "a3", "same", "b1")
+	l.restart()
+	l.expect()
+	l.rename("access.log.1")
+	l.write("same\n")
+	l.expect()
+	l.write("d1 is longer than all of these\n")
+	l.expect("same", "d1 is longer than all of these")
+}
+
 // A file whose content never is what was measured was not read, and that is told, also
 // of one that went out of sight.
 func TestFileThatNeverVerifies(t *testing.T) {

@@ -63,32 +63,45 @@ func (s *stream) before(at int64) (boundary, bool) {
 
 // match finds the stream whose text a file holds and where it was read to; nil where
 // it is a new one. whole says that there is nothing in the file that was not read: it
-// ends before that place, and agrees with the stream as far as can be seen.
-func (t *text) match(streams []*stream) (found *stream, at int64, whole bool, err error) {
-	covered := false
+// ends at a place up to which a stream was read, and agrees with it there. unsure says
+// that it ends between two such places: it may be a copy that is under way, or another
+// text that begins alike. What nobody writes to any more is no copy under way, and is
+// read from the last place where it agrees, for nobody knows that it was read.
+func (t *text) match(streams []*stream) (found *stream, at int64, whole, unsure bool, err error) {
+	agrees := int64(0)
 	for _, s := range streams {
 		last := s.ends[len(s.ends)-1]
 		b := last
 		if t.size < last.at {
 			var ok bool
 			if b, ok = s.before(t.size); !ok {
-				covered = true
+				unsure = true
 				continue
 			}
 		}
 		tail, err := t.tail(b.at)
 		if err != nil {
-			return nil, 0, false, err
+			return nil, 0, false, false, err
 		}
 		switch {
 		case tail != b.tail:
+		case b != last && (b.at == t.size || t.broken != nil):
+			whole = true
 		case b != last:
-			covered = true
+			unsure, agrees = true, max(agrees, b.at)
 		case found == nil || b.at > at:
 			found, at = s, b.at
 		}
 	}
-	return found, at, found == nil && covered, nil
+	switch {
+	case found != nil:
+		return found, at, false, false, nil
+	case whole:
+		return nil, 0, true, false, nil
+	case unsure && !t.final:
+		return nil, 0, false, true, nil
+	}
+	return nil, agrees, false, false, nil
 }
 
 func formatKey(id string, from, to int64, tail string) string {
