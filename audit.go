@@ -89,7 +89,7 @@ func (c *auditCommand) span() (analysis.Span, error) {
 	}{{"--from", c.From, &span.From.Time}, {"--to", c.To, &span.To.Time}} {
 		at, err := time.Parse(time.RFC3339Nano, end.value)
 		if err != nil {
-			return span, fmt.Errorf("%s %q is not a time; allowed: RFC 3339, such as 2026-10-14T03:00:00Z", end.flag, end.value)
+			return span, fmt.Errorf("%s %q %s", end.flag, end.value, analysis.NoTime)
 		}
 		*end.at = at.UTC()
 	}

@@ -114,7 +114,7 @@ func (s *deployServer) at() (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, s.At)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--at %q is not a time; allowed: RFC 3339, such as 2026-10-14T03:00:00Z", s.At)
+		return time.Time{}, fmt.Errorf("--at %q %s", s.At, analysis.NoTime)
 	}
 	return at.UTC().Truncate(time.Microsecond), nil
 }

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -61,11 +60,19 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	}
 	parsed, err := time.Parse(`"`+time.RFC3339Nano+`"`, string(b))
 	if err != nil {
-		return fmt.Errorf("time %s: want an RFC 3339 string: %w", b, err)
+		return &NoTimeError{string(b)}
 	}
 	t.Time = parsed.UTC()
 	return nil
 }
+
+// NoTime says of a value that it is no time, and what is.
+const NoTime = "is not a time; allowed: RFC 3339, such as 2026-10-14T03:00:00Z"
+
+// NoTimeError is a value that is none of a [Time], as its JSON is written.
+type NoTimeError struct{ Text string }
+
+func (e *NoTimeError) Error() string { return e.Text + " " + NoTime }
 
 // Bound says on which side of the true value a measured value lies.
 type Bound string

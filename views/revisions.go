@@ -25,6 +25,10 @@ func moreChanges(n int) string {
 func changesOf(changes []string, claims []analysis.Claim) (late, typed []string) {
 	for _, change := range changes {
 		id, rest, found := strings.Cut(strings.TrimPrefix(change, "claim "), ": new, ")
+		if change == "finding health-sample-claim: new" && len(typed) > 0 { // it is about a claim, and claims come first
+			typed = append(typed, "which makes the finding health-sample-claim")
+			continue
+		}
 		if !found || !strings.HasPrefix(change, "claim "+typedPrefix) {
 			late = append(late, claimNamed(change, claims))
 			continue

@@ -26,6 +26,13 @@ func TestTypedClaimsAreNoLateEvidence(t *testing.T) {
 	if got, want := facts["Late evidence changed"], "user failures: 0 → 1, claim “Nobody noticed”: untested → supported and a typed claim: gone|and 1 more"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	late, typed := changesOf([]string{"claim typed-3f68: new, untested", "finding health-sample-claim: new", "finding log-late: new"}, r.Claims)
+	if !slices.Equal(late, []string{"finding log-late: new"}) || !slices.Equal(typed, []string{"“Nobody noticed”, untested", "which makes the finding health-sample-claim"}) {
+		t.Errorf("a claim that rests on health samples: late %q, claimed %q", late, typed)
+	}
+	if late, typed := changesOf([]string{"finding health-sample-claim: new"}, nil); len(late) != 1 || len(typed) != 0 {
+		t.Errorf("without a new claim: late %q, claimed %q", late, typed)
+	}
 	var spans []string
 	for _, span := range page.Revisions.Rows[0].Cells[3].Spans {
 		spans = append(spans, span.Text)

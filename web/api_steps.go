@@ -25,7 +25,7 @@ func (s *Server) apiSteps(c echo.Context) error {
 	}
 	events, err := decodeSteps(body)
 	if err != nil {
-		return badRequest("The body is neither a step nor a list of steps: " + err.Error())
+		return badRequest("The body is neither a step nor a list of steps: " + unreadable(body, err))
 	}
 	if len(events) == 0 || len(events) > maxSteps {
 		return badRequest(fmt.Sprintf("A call carries 1 to %d steps, this one %d.", maxSteps, len(events)))

@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -11,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"gapless/analysis"
 )
 
 func bodyOf(c echo.Context) ([]byte, error) { return io.ReadAll(c.Request().Body) }
@@ -18,9 +21,44 @@ func bodyOf(c echo.Context) ([]byte, error) { return io.ReadAll(c.Request().Body
 // decode reads a JSON body; what names it in the error.
 func decode(body []byte, into any, what string) error {
 	if err := json.Unmarshal(body, into); err != nil {
-		return badRequest("The body is not " + what + ": " + err.Error())
+		return badRequest("The body is not " + what + ": " + unreadable(body, err))
 	}
 	return nil
+}
+
+// unreadable words why a body does not decode: of a time that is none with the keys
+// that hold it.
+func unreadable(body []byte, err error) string {
+	var wrong *analysis.NoTimeError
+	if !errors.As(err, &wrong) {
+		return err.Error()
+	}
+	var tree any
+	if json.Unmarshal(body, &tree) != nil {
+		return wrong.Error() + "."
+	}
+	keys := map[string]bool{}
+	keysHolding(tree, wrong.Text, keys)
+	return strings.Join(slices.Sorted(maps.Keys(keys)), ", ") + " " + wrong.Error() + "."
+}
+
+// keysHolding collects the keys under which a value, as its JSON is written, stands in
+// a tree.
+func keysHolding(node any, text string, keys map[string]bool) {
+	switch node := node.(type) {
+	case []any:
+		for _, each := range node {
+			keysHolding(each, text, keys)
+		}
+	case map[string]any:
+		for key, each := range node {
+			var same any
+			if json.Unmarshal([]byte(text), &same) == nil && reflect.DeepEqual(each, same) {
+				keys[key] = true
+			}
+			keysHolding(each, text, keys)
+		}
+	}
 }
 
 // decodeStrictly refuses a body with a key that is none of its own: whatever was

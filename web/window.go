@@ -25,10 +25,10 @@ func partOf(c echo.Context) (part analysis.Part, err error) {
 // fromTo reads the times from and to of the address.
 func fromTo(c echo.Context) (from, to time.Time, err error) {
 	if from, err = time.Parse(time.RFC3339Nano, c.QueryParam("from")); err != nil {
-		return from, to, badRequest("from is not an RFC 3339 time.")
+		return from, to, badRequest(fmt.Sprintf("from %q %s.", c.QueryParam("from"), analysis.NoTime))
 	}
 	if to, err = time.Parse(time.RFC3339Nano, c.QueryParam("to")); err != nil {
-		return from, to, badRequest("to is not an RFC 3339 time.")
+		return from, to, badRequest(fmt.Sprintf("to %q %s.", c.QueryParam("to"), analysis.NoTime))
 	}
 	if !to.After(from) || to.Sub(from) > maxSpan {
 		return from, to, badRequest("The span must end after it begins, and be at most 31 days long.")
