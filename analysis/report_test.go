@@ -12,9 +12,9 @@ func TestTimeAsJSON(t *testing.T) {
 		`"2026-10-14T02:30:00.123456Z"`: "2026-10-14 02:30:00.123456 +0000 UTC",
 		`"2026-10-14T11:30:00.1+09:00"`: "2026-10-14 02:30:00.1 +0000 UTC",
 		`null`:                          "0001-01-01 00:00:00 +0000 UTC",
-		`""`:                            "want an RFC 3339 string",
-		`17`:                            "want an RFC 3339 string",
-		`"14 Oct 2026"`:                 "want an RFC 3339 string",
+		`""`:                            "is not a time; allowed: RFC 3339",
+		`17`:                            "is not a time; allowed: RFC 3339",
+		`"14 Oct 2026"`:                 "is not a time; allowed: RFC 3339",
 	} {
 		var got Time
 		err := json.Unmarshal([]byte(text), &got)
