@@ -32,7 +32,7 @@ func (b *bench) findArrivals() {
 			continue
 		}
 		at := b.steps[first].At
-		if len(l.points) > 0 && l.points[0].Before(at) || slices.ContainsFunc(b.obs.States, func(s StateSample) bool {
+		if len(l.points) > 0 && l.points[0].before(at) || slices.ContainsFunc(b.obs.States, func(s StateSample) bool {
 			return s.Target == l.name && s.At.Before(at) && s.State.InRotation()
 		}) {
 			continue
@@ -81,7 +81,7 @@ func (b *bench) overlapBegins() (at time.Time, targets []string) {
 		switch {
 		case l.arrives && len(l.cycles) > 0 && !l.cycles[0].firstServed.IsZero() && !l.cycles[0].firstServed.After(at):
 			targets = append(targets, l.name)
-		case l.arrives || len(l.points) == 0 || !l.points[0].Before(at):
+		case l.arrives || len(l.points) == 0 || !l.points[0].before(at):
 		case len(l.cycles) == 0 || l.cycles[0].begin().After(at):
 			old = append(old, l.name)
 		}

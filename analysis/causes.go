@@ -22,9 +22,9 @@ func (b *bench) findCauses() {
 	for i := range b.failures {
 		f := &b.failures[i]
 		switch {
-		case f.end.Before(b.started) && b.meetsNeighbor(f):
+		case f.ended().before(b.started) && b.meetsNeighbor(f):
 			f.cause = CauseShared
-		case f.end.Before(b.started):
+		case f.ended().before(b.started): // nothing had begun: the service's own background
 			f.cause = CauseBackground
 		case b.meetsDeploy(f):
 			f.cause = CauseDeploy
@@ -69,7 +69,7 @@ func (b *bench) meetsDeploy(f *failure) bool {
 					back = c.stop
 				}
 				met = !to.Before(down) && from.Before(back) || near(from, to, c.stop, slack)
-				if f.target == "" && b.isOut(l, c, from) && b.othersServe(l, f.end) {
+				if f.target == "" && b.wasOut(l, c, from, f) && b.othersServe(l, f.end) {
 					met = false // it was not sent there, and there was another one to send it to
 				}
 			}
@@ -229,9 +229,10 @@ func (b *bench) causesIn(s Scope) map[Cause]int {
 }
 
 // in reports whether a failure lies in a scope: it ended in it; failures that were
-// only counted reach into it.
+// only counted reach into it. One that the deploy caused does where it may have.
 func (f *failure) in(s Scope) bool {
-	return f.class == s.Traffic && !f.end.Before(s.From.Time) && f.counted().Before(s.To.Time)
+	begun := !f.end.Before(s.From.Time) || f.cause == CauseDeploy && !f.ended().before(s.From.Time)
+	return f.class == s.Traffic && begun && f.counted().Before(s.To.Time)
 }
 
 // byTime orders findings: worst first, then by time and target.

@@ -280,7 +280,7 @@ func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 	until := c.back(b.to)
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if cell.Target == l.name && cell.TargetStatus > 0 && !cell.Outcome.Failure() && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, cell.First) && cell.First.Before(until) {
+		if cell.Target == l.name && cell.TargetStatus > 0 && !cell.Outcome.Failure() && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, cell.First) && b.point(cell.Source, cell.First).before(until) {
 			n.add(cell.Class, cell.Count)
 			last = latest(last, cell.Last)
 		}

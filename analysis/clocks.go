@@ -106,7 +106,7 @@ func (b *bench) pairings() []pairing {
 	for id, r := range b.logged {
 		if p := b.sent[id]; p != nil && p.Status > 0 && !r.Start.IsZero() {
 			// It received after the send and answered before the answer came.
-			fine := cutTo(r.Start, r.End)
+			fine := max(cutTo(r.Start, r.End), b.cuts[r.Source]) // its start is no finer than its end
 			list = append(list, pairing{id, r.Source, p, -1, milliseconds(r.End.Sub(p.Done)), milliseconds(r.Start.Add(fine).Sub(p.Sent))})
 		}
 	}

@@ -69,7 +69,7 @@ func (s spread) with(o spread) spread {
 // between are all moments, by the clock that dates something, at which a failure may
 // have been.
 func (s spread) between(f *failure) (from, to time.Time) {
-	return f.start.Add(s.least), f.end.Add(s.most)
+	return f.start.Add(s.least), f.endBy().Add(s.most)
 }
 
 // ahead is what is known of one clock against another: within the doubt about all

@@ -15,6 +15,9 @@ func (b *bench) findEjections() {
 			}
 			if last.IsZero() && (c.inferred != "" || b.quietBefore(l, *c)) {
 				c.out = gone
+				if by := c.lastServedBy; by.After(gone) { // it may have been sent one until then
+					c.out = earliest(by, c.stop)
+				}
 			}
 		}
 	}
@@ -40,7 +43,13 @@ func (l *life) displayedOut(c cycle, back time.Time) (out time.Time) {
 // before it served again. For the check's timeout after its last request it may have
 // had another one under way.
 func (b *bench) isOut(l *life, c cycle, at time.Time) bool {
-	return !c.out.IsZero() && at.After(c.out.Add(b.slack(l.group))) && (c.firstServed.IsZero() || at.Before(c.firstServed))
+	return !c.out.IsZero() && at.After(c.out.Add(b.slack(l.group))) && (c.firstServed.IsZero() || at.Before(c.servesFrom()))
+}
+
+// wasOut is the same of a failed request, whenever in its interval it was sent, the
+// earliest moment of which is from.
+func (b *bench) wasOut(l *life, c cycle, from time.Time, f *failure) bool {
+	return b.isOut(l, c, from) && b.isOut(l, c, from.Add(f.cut))
 }
 
 // lastSent is the last moment between two at which the access logs that count say that
@@ -50,13 +59,13 @@ func (b *bench) lastSent(target string, from, to time.Time) (last time.Time) {
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
 		failed := r.Target == target && b.counting[r.Source] && r.Outcome.Failure()
-		if (failed || b.maskedOn(r, target)) && r.moment().After(from) && r.moment().Before(to) {
-			last = latest(last, r.moment())
+		if (failed || b.maskedOn(r, target)) && b.by(r.Source, r.moment()).After(from) && r.moment().Before(to) {
+			last = latest(last, b.by(r.Source, r.moment()))
 		}
 	}
 	for _, cell := range b.unkept {
-		if cell.Target == target && b.counting[cell.Source] && cell.Last.After(from) && cell.First.Before(to) {
-			last = latest(last, cell.Last)
+		if cell.Target == target && b.counting[cell.Source] && b.by(cell.Source, cell.Last).After(from) && cell.First.Before(to) {
+			last = latest(last, b.by(cell.Source, cell.Last))
 		}
 	}
 	return last

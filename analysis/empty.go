@@ -14,6 +14,7 @@ import (
 type refusal struct {
 	from, to time.Time
 	n        int
+	cut      time.Duration // by less than which both may have been later
 }
 
 // findEmpty finds, per target group, the stretches in which no target was in rotation
@@ -36,7 +37,10 @@ func (b *bench) findEmpty() {
 		of := make([][]refusal, len(gaps)) // refusals by hole
 		served := 0                        // refused while the group served
 		for _, r := range refused {
-			i := slices.IndexFunc(gaps, func(h span) bool { return !r.from.Before(h.from) && r.to.Before(h.to) })
+			i := slices.IndexFunc(gaps, func(h span) bool { return !r.from.Before(h.from) && r.to.Before(h.to) && !r.to.Add(r.cut).After(h.to) })
+			if i < 0 && r.cut > 0 && slices.ContainsFunc(gaps, func(h span) bool { return overlap(r.from, r.to.Add(r.cut), h.from, h.to) }) {
+				continue // in it, or while the group served
+			}
 			if i < 0 {
 				served += r.n
 				continue
@@ -58,7 +62,7 @@ func (b *bench) findEmpty() {
 			case long[i] && binomialAtLeast(n, n+elsewhere, float64(length)/float64(length+rest)) < significance:
 				from, to := h.to, h.from
 				for _, r := range of[i] {
-					from, to = earliest(from, r.from), latest(to, r.to)
+					from, to = earliest(from, r.from.Add(r.cut)), latest(to, r.to)
 				}
 				b.empty[group] = append(b.empty[group], span{from, to})
 			case long[i] && length > time.Second, n > 0 && served == 0:
@@ -85,9 +89,9 @@ func (b *bench) sentTimes() map[string][]span {
 		if group == "" {
 			group = b.byName[c.Target].group
 		}
-		add(group, c.begun().from, c.begun().to)
+		add(group, c.begun().from, b.by(c.Source, c.begun().to))
 		if c.TargetStatus > 0 {
-			add(group, c.Last, c.Last)
+			add(group, c.Last, b.by(c.Source, c.Last))
 		}
 	}
 	for i := range b.obs.Handled {
@@ -97,7 +101,7 @@ func (b *bench) sentTimes() map[string][]span {
 			if r := b.logged[probeID{h.Run, h.Seq}]; r != nil && r.TargetGroup != "" {
 				group = r.TargetGroup
 			}
-			add(group, at, at)
+			add(group, at, b.by(h.Source, at))
 		}
 	}
 	for group := range times {
@@ -122,12 +126,12 @@ func (b *bench) refusedFor(group string) []refusal {
 	var list []refusal
 	for i := range b.obs.Requests {
 		if r := &b.obs.Requests[i]; b.wantsTarget(&r.CellKey, group) && b.inWindow(r.End) {
-			list = append(list, refusal{r.moment(), r.End, 1})
+			list = append(list, refusal{r.moment(), r.End, 1, b.cuts[r.Source]})
 		}
 	}
 	for _, c := range b.unkept {
 		if b.wantsTarget(&c.CellKey, group) && b.inWindow(c.Last) {
-			list = append(list, refusal{c.First, c.Last, c.n})
+			list = append(list, refusal{c.First, c.Last, c.n, b.cuts[c.Source]})
 		}
 	}
 	return list

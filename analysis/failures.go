@@ -14,9 +14,10 @@ import (
 type failure struct {
 	class         Class
 	start, end    time.Time
-	group         string // target group that a log names; empty where none does
-	target        string // that it was sent to; empty where no witness says
-	targetAnswers bool   // the target itself answered
+	cut           time.Duration // start and end may have been later by less than this: the log's are cut to it
+	group         string        // target group that a log names; empty where none does
+	target        string        // that it was sent to; empty where no witness says
+	targetAnswers bool          // the target itself answered
 	outcome       Outcome
 	status        int
 	targetStatus  int
@@ -28,6 +29,12 @@ type failure struct {
 	cause         Cause
 	id            probeID
 }
+
+// ended is when it ended, as far as its log tells.
+func (f *failure) ended() point { return point{f.end, f.endBy()} }
+
+// endBy is the latest that it can have ended.
+func (f *failure) endBy() time.Time { return f.end.Add(f.cut) }
 
 // kind is what makes failures of one sort: status, made by whom, route.
 func (f failure) kind() string {
@@ -57,7 +64,7 @@ func (b *bench) collectFailures() {
 		if b.inWindow(r.End) {
 			b.failures = append(b.failures, failure{
 				class: r.Class, start: r.moment(), end: r.End, group: r.TargetGroup, target: r.Target, targetAnswers: r.TargetStatus > 0,
-				outcome: r.Outcome, status: r.Status, targetStatus: r.TargetStatus, route: r.Route, source: r.Source, n: 1,
+				outcome: r.Outcome, status: r.Status, targetStatus: r.TargetStatus, route: r.Route, source: r.Source, n: 1, cut: b.cuts[r.Source],
 				request: r.Method + " " + r.URL,
 			})
 		}
@@ -66,7 +73,7 @@ func (b *bench) collectFailures() {
 		if b.counting[c.Source] && !b.byProber(c.Class) && b.inWindow(time.Unix(c.Second, 0).UTC()) {
 			b.failures = append(b.failures, failure{
 				class: c.Class, start: c.First, end: c.Last, group: c.TargetGroup, target: c.Target, targetAnswers: c.TargetStatus > 0,
-				outcome: c.Outcome, status: c.Status, targetStatus: c.TargetStatus, route: c.Route, source: c.Source, n: c.n, unkept: true,
+				outcome: c.Outcome, status: c.Status, targetStatus: c.TargetStatus, route: c.Route, source: c.Source, n: c.n, unkept: true, cut: b.cuts[c.Source],
 			})
 		}
 	}

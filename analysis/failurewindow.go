@@ -32,7 +32,7 @@ func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
 			}
 			if n := len(cluster); n > 0 {
 				last := cluster[n-1]
-				if f.start.Sub(last.end) > pause || l.servedBetween(last.end, f.start) {
+				if f.start.Sub(last.end) > pause || l.servedBetween(last.endBy(), f.start) {
 					flush()
 				}
 			}
@@ -59,7 +59,7 @@ func (b *bench) failedTarget(f failure) string {
 			if c.leaves && start.After(c.stop.Add(b.slack(l.group))) {
 				continue // it is gone for good, and nobody is sent to it any more
 			}
-			if b.isOut(l, c, start) {
+			if b.wasOut(l, c, start, &f) {
 				continue
 			}
 			if from, to, _ := b.down(c); overlap(start, end, from, to) {
@@ -100,41 +100,55 @@ func (l *life) belongs(c cycle, f failure) bool {
 
 // servedBetween reports whether a target is known to have served between two moments.
 func (l *life) servedBetween(from, to time.Time) bool {
-	i, _ := slices.BinarySearchFunc(l.points, from, func(p, t time.Time) int {
-		if p.After(t) {
+	i, _ := slices.BinarySearchFunc(l.points, from, func(p point, t time.Time) int {
+		if p.at.After(t) {
 			return 1
 		}
 		return -1
 	})
-	return i < len(l.points) && l.points[i].Before(to)
+	for ; i < len(l.points) && l.points[i].at.Before(to); i++ {
+		if l.points[i].before(to) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHaveServed reports whether one of the moments at which a target served can have
+// been between two others.
+func (l *life) mayHaveServed(from, to time.Time) bool {
+	return slices.ContainsFunc(l.points, func(p point) bool { return p.by.After(from) && p.at.Before(to) })
 }
 
 // servedAround are the last moment at which a target is known to have served until
 // another one, and the first from then on; zero where it did not.
 func (l *life) servedAround(at time.Time) (before, after time.Time) {
-	i, found := slices.BinarySearchFunc(l.points, at, time.Time.Compare)
-	if i > 0 {
-		before = l.points[i-1]
+	first, _ := slices.BinarySearchFunc(l.points, at, func(p point, t time.Time) int { return p.at.Compare(t) })
+	for i := first - 1; i >= 0 && before.IsZero(); i-- {
+		if l.points[i].before(at) {
+			before = l.points[i].at
+		}
 	}
-	if i < len(l.points) {
-		after = l.points[i]
-	}
-	if found {
-		before = after
+	if first < len(l.points) {
+		if after = l.points[first].by; after.Equal(at) {
+			before = after
+		}
 	}
 	return before, after
 }
 
 func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWindow {
 	from, to := cluster[0].end, cluster[0].end
+	first, ended := cluster[0].endBy(), cluster[0].endBy() // the latest at which one of them, and all of them had ended
 	w := FailureWindow{Traffic: class, Statuses: map[string]int{}}
 	for _, f := range cluster {
-		from, to = earliest(from, f.end), latest(to, f.end)
+		from, to, first = earliest(from, f.end), latest(to, f.end), earliest(first, f.endBy())
+		ended = latest(ended, f.endBy())
 		w.Failed += f.n
 		w.Statuses[statusKey(f.status)] += f.n
 	}
-	w.From, w.To, w.Seconds = Time{from}, Time{to}, seconds(to.Sub(from))
-	w.Upper = l.upperBound(cluster[0].start, to)
+	w.From, w.To, w.Seconds = Time{from}, Time{to}, max(seconds(to.Sub(first)), 0)
+	w.Upper = l.upperBound(cluster[0].start, to, ended)
 	w.Requests = w.Failed
 	if b.byProber(class) {
 		b.fillFromProbes(&w, l, class, from, to)
@@ -145,14 +159,15 @@ func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWi
 }
 
 // upperBound is the time from the last success before a failure window to the
-// first after it, in seconds; nil where the target did not serve on both sides.
-func (l *life) upperBound(from, to time.Time) *float64 {
+// first after it, in seconds; nil where the target did not serve on both sides. Its last
+// failure ended at to, and at the latest by another moment.
+func (l *life) upperBound(from, to, by time.Time) *float64 {
 	var before, after time.Time
 	for _, p := range l.points {
-		if !p.After(from) {
-			before = p
-		} else if p.After(to) {
-			after = p
+		if !p.by.After(from) {
+			before = p.at
+		} else if p.at.After(to) && !p.at.Before(by) {
+			after = p.by
 			break
 		}
 	}
@@ -208,7 +223,7 @@ func (b *bench) fillFromCells(w *FailureWindow, l *life, class Class, from, to t
 			continue
 		}
 		own := c.Target == l.name
-		if own && (c.First.Before(from) || c.Last.After(to)) {
+		if own && (c.First.Before(b.by(c.Source, from)) || b.by(c.Source, c.Last).After(to)) {
 			continue
 		}
 		w.Requests += c.Count

@@ -165,7 +165,7 @@ func TestHowLongAFailureWindowWasAtMost(t *testing.T) {
 		b := newTable()
 		l := b.life("api-1", c.served...)
 		got := "-"
-		if bound := l.upperBound(b.at(100), b.at(110)); bound != nil {
+		if bound := l.upperBound(b.at(100), b.at(110), b.at(110)); bound != nil {
 			got = fmt.Sprint(*bound)
 		}
 		if got != c.want {

@@ -28,7 +28,7 @@ func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
 		id := probeID{r.ProbeRun, r.ProbeSeq}
-		if !b.counting[r.Source] || r.Target != l.name || r.TargetStatus == 0 && !r.Connected || r.Start.IsZero() || !spans(r.Start, r.End) || own[id] {
+		if !b.counting[r.Source] || r.Target != l.name || r.TargetStatus == 0 && !r.Connected || r.Start.IsZero() || !spans(b.by(r.Source, r.Start), r.End) || own[id] {
 			continue
 		}
 		own[id] = r.ProbeRun != ""

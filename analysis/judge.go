@@ -73,7 +73,8 @@ type bench struct {
 	report   Report
 
 	steps    []step
-	lives    []*life // one per target, in the order of the configuration
+	cuts     map[string]time.Duration // to what the moments of a source are cut; see cutsOf
+	lives    []*life                  // one per target, in the order of the configuration
 	byName   map[string]*life
 	counting map[string]bool // access logs that count users
 	failures []failure
@@ -141,6 +142,7 @@ func newBench(obs Observations) *bench {
 		ambiguous: map[probeID]bool{}, doubtfulLines: map[int]bool{},
 		coverage: map[string]*Coverage{}, prober: map[Class]bool{}, skewed: map[string]bool{}, spreads: map[cycleClock]spread{}, aheads: map[[2]string]spread{},
 	}
+	b.cuts = cutsOf(&obs)
 	b.started = obs.Deploy.StartedAt
 	if b.started.IsZero() {
 		b.started = obs.From

@@ -82,7 +82,8 @@ func (b *bench) silentLives(logs []string) []span {
 		}
 		var life span
 		before := len(silent)
-		for _, at := range l.points { // they ascend
+		for _, p := range l.points { // they ascend
+			at := p.at
 			switch now := b.lifeOf(l.name, at); {
 			case told[process{l.name, now}]:
 			case now == life && len(silent) > before:

@@ -258,11 +258,11 @@ type TargetReport struct {
 	VersionAfter          *string         `json:"version_after"`
 	DrainMarkedAt         Time            `json:"drain_marked_at"`
 	DeregisteredAt        Time            `json:"deregistered_at"`
-	LastServedAt          Time            `json:"last_served_at"` // last before the stop
+	LastServedAt          Time            `json:"last_served_at"` // last before the stop: it surely still served then
 	RestartAt             Time            `json:"restart_at"`
 	KilledAt              Time            `json:"killed_at"`
 	ReadyAt               Time            `json:"ready_at"`
-	FirstServedAt         Time            `json:"first_served_at"` // first after ready
+	FirstServedAt         Time            `json:"first_served_at"` // first after ready: by then it surely served
 	Eject                 *Bounded        `json:"eject_s"`
 	LastServedToRestart   *Bounded        `json:"last_served_to_restart_s"`
 	KillToRestart         *Bounded        `json:"kill_to_restart_s"`

@@ -18,10 +18,10 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 	in := []span{{from, to}}
 	if first, last := b.servedFrom, b.servedTo; len(l.points) > 0 {
 		pause := pollReach * max(l.usualPause, time.Second)
-		if l.points[0].Sub(first) > pause {
-			in = subtract(in, span{b.from, l.points[0]})
+		if l.points[0].at.Sub(first) > pause {
+			in = subtract(in, span{b.from, l.points[0].by})
 		}
-		if end := l.points[len(l.points)-1]; last.Sub(end) > pause {
+		if end := l.points[len(l.points)-1].at; last.Sub(end) > pause {
 			in = subtract(in, span{end, b.to})
 		}
 	}
@@ -37,10 +37,18 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 			}
 			in = subtract(in, span{b.from, came})
 		case c.leaves: // it is gone once it served for the last time, where no stop is told
-			in = subtract(in, span{latest(append([]time.Time{c.begin()}, l.points...)...), b.to})
+			in = subtract(in, span{latest(c.begin(), l.lastPoint()), b.to})
 		}
 	}
 	return union(without(without(in, b.empty[l.group]), l.absent))
+}
+
+// lastPoint is when the target last served at all; zero where it did not.
+func (l *life) lastPoint() time.Time {
+	if len(l.points) == 0 {
+		return time.Time{}
+	}
+	return l.points[len(l.points)-1].at
 }
 
 // servedAtAll reports whether any target is known to have served.
@@ -137,12 +145,12 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
 		if r.Outcome == OutcomeLB5xx && r.Target == "" && b.counting[r.Source] && (r.TargetGroup == group || r.TargetGroup == "") && within(r.End, outer.from, outer.to) {
-			from, to = earliest(from, r.moment()), latest(to, r.End)
+			from, to = earliest(from, b.by(r.Source, r.moment())), latest(to, r.End)
 		}
 	}
 	for _, c := range b.unkept {
 		if c.Outcome == OutcomeLB5xx && c.Target == "" && b.counting[c.Source] && (c.TargetGroup == group || c.TargetGroup == "") && within(c.Last, outer.from, outer.to) {
-			from, to = earliest(from, c.First), latest(to, c.Last)
+			from, to = earliest(from, b.by(c.Source, c.First)), latest(to, c.Last)
 		}
 	}
 	return union(append(inner, span{latest(from, outer.from), to}))

@@ -61,7 +61,7 @@ func (b *bench) awayAt(d Deploy) []string {
 			}
 			back = s.At // until it is known to be ready, what it serves may be left from before the stop
 		}
-		if !l.servedBetween(back, b.started) && !slices.Contains(away, l.name) {
+		if !l.mayHaveServed(back, b.started) && !slices.Contains(away, l.name) {
 			away = append(away, l.name)
 		}
 	}

@@ -16,13 +16,13 @@ func drainMarkerExpired(b *bench) ([]Finding, string) {
 		}
 		before := mark
 		for _, p := range l.points {
-			if !within(p, mark, c.stop) {
+			if p.at.Before(mark) || !p.before(c.stop) {
 				continue
 			}
-			if p.Sub(before) >= max(h.Interval, 2*l.usualPause) {
-				return &Finding{Severity: SeverityHigh, From: Time{p}, To: Time{c.stop}, Values: map[string]any{"quiet_s": seconds(p.Sub(before)), "wait_s": seconds(c.stop.Sub(mark))}}
+			if p.at.Sub(before) >= max(h.Interval, 2*l.usualPause) {
+				return &Finding{Severity: SeverityHigh, From: Time{p.at}, To: Time{c.stop}, Values: map[string]any{"quiet_s": seconds(p.at.Sub(before)), "wait_s": seconds(c.stop.Sub(mark))}}
 			}
-			before = p
+			before = latest(before, p.by)
 		}
 		return nil
 	})

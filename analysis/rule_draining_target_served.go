@@ -21,7 +21,7 @@ func drainingTargetServed(b *bench) ([]Finding, string) {
 			var last time.Time
 			for i := range b.obs.Cells {
 				cell := &b.obs.Cells[i]
-				if cell.Target == l.name && b.counting[cell.Source] && within(cell.First, c.deregistered, until) {
+				if cell.Target == l.name && b.counting[cell.Source] && b.surely(cell.Source, cell.First, c.deregistered, until) {
 					n.add(cell.Class, cell.Count)
 					last = latest(last, cell.Last)
 				}

@@ -30,7 +30,7 @@ func failOpen(b *bench) ([]Finding, string) {
 		requests := perClass{}
 		for i := range b.obs.Cells {
 			c := &b.obs.Cells[i]
-			if b.counting[c.Source] && c.Target != "" && b.byName[c.Target].group == g.group && !c.First.Before(g.from) && c.Last.Before(g.to) {
+			if b.counting[c.Source] && c.Target != "" && b.byName[c.Target].group == g.group && b.cellInside(c, g.from, g.to) {
 				requests.add(c.Class, c.Count)
 			}
 		}

@@ -22,13 +22,13 @@ func idleTarget(b *bench) ([]Finding, string) {
 		dispatched := map[string]int{}
 		for i := range b.obs.Cells {
 			c := &b.obs.Cells[i]
-			if b.counting[c.Source] && c.Target != "" && !c.First.Before(phase.From.Time) && c.Last.Before(phase.To.Time) {
+			if b.counting[c.Source] && c.Target != "" && b.cellInside(c, phase.From.Time, phase.To.Time) {
 				dispatched[b.byName[c.Target].group] += c.Count
 			}
 		}
 		for _, l := range b.lives {
 			due := dispatched[l.group] / max(b.groupSize(l.group), 1)
-			if due < enoughDue || !b.healthyThroughout(l, phase) || l.servedBetween(phase.From.Time, phase.To.Time) {
+			if due < enoughDue || !b.healthyThroughout(l, phase) || l.mayHaveServed(phase.From.Time, phase.To.Time) {
 				continue
 			}
 			found = append(found, Finding{

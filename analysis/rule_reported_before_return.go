@@ -32,12 +32,16 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 		if !c.firstServed.IsZero() && !c.firstServed.After(reported) {
 			continue
 		}
+		if from := c.servesFrom(); !from.IsZero() && !from.After(reported) { // it may have served by then
+			unknown = whyServed
+			continue
+		}
 		values := map[string]any{"reported_at": Time{reported}, "first_served_at": moment(c.firstServed), "late_s": nil}
 		until := c.firstServed
 		if until.IsZero() {
 			until = b.seenTo
 		} else {
-			values["late_s"] = seconds(until.Sub(reported))
+			values["late_s"] = seconds(c.servesFrom().Sub(reported))
 		}
 		found = append(found, Finding{
 			Severity: SeverityMedium, Target: new(l.name), From: Time{reported}, To: Time{latest(until, reported.Add(time.Microsecond))}, Values: values,

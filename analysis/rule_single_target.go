@@ -18,7 +18,7 @@ func singleTarget(b *bench) ([]Finding, string) {
 		requests := perClass{} // at least so many: a span within one second holds no whole cell
 		for i := range b.obs.Cells {
 			c := &b.obs.Cells[i]
-			if b.counting[c.Source] && c.Target == s.Target && c.TargetStatus > 0 && !c.First.Before(s.From.Time) && c.Last.Before(s.To.Time) {
+			if b.counting[c.Source] && c.Target == s.Target && c.TargetStatus > 0 && b.cellInside(c, s.From.Time, s.To.Time) {
 				requests.add(c.Class, c.Count)
 			}
 		}

@@ -144,7 +144,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 	if l.polled && !out {
 		no = append(no, "state-never-changed")
 	}
-	quiet := c.stop.Sub(c.lastServed)
+	quiet := c.stop.Sub(latest(c.lastServed, c.lastServedBy))
 	if sent.all() == 0 && !c.lastServed.IsZero() && b.wouldHaveSeen(l, c) && (quiet > 0 && h.Known() && quiet >= h.Interval/2 || out) {
 		yes = append(yes, "nothing-sent-before-stop")
 	}
@@ -173,17 +173,17 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 	until := c.back(b.to)
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && b.surelyAfter(l, c, r.Source, r.moment()) && r.moment().Before(until) {
+		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && b.surelyAfter(l, c, r.Source, r.moment()) && b.point(r.Source, r.moment()).before(until) {
 			n.add(r.Class, 1)
 			last = latest(last, r.End)
 		}
-		if b.maskedOn(r, l.name) && b.surelyAfter(l, c, r.Source, r.moment()) && r.moment().Before(until) {
+		if b.maskedOn(r, l.name) && b.surelyAfter(l, c, r.Source, r.moment()) && b.point(r.Source, r.moment()).before(until) {
 			n.add(r.Class, 1) // it was sent there, and another target answered it
 			last = latest(last, r.End)
 		}
 	}
 	for _, cell := range b.unkept { // to the second: its failures of a second that meets the time
-		if cell.Target == l.name && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, cell.Last) && cell.First.Before(until) {
+		if cell.Target == l.name && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, cell.Last) && b.point(cell.Source, cell.First).before(until) {
 			n.add(cell.Class, cell.n)
 			last = latest(last, cell.Last)
 		}
@@ -226,7 +226,7 @@ func (b *bench) passedOver(l *life, c cycle, from, to time.Time) bool {
 	n := 0
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if b.counting[cell.Source] && cell.Target != "" && cell.Target != l.name && b.byName[cell.Target].group == l.group && within(cell.First, from, to) {
+		if b.counting[cell.Source] && cell.Target != "" && cell.Target != l.name && b.byName[cell.Target].group == l.group && b.surely(cell.Source, cell.First, from, to) {
 			n += cell.Count
 		}
 	}
@@ -257,15 +257,15 @@ func (b *bench) returnToNextDrain(l *life, c cycle) *Bounded {
 // the last request served, into rotation after the first.
 func (l *life) stateLags(c cycle) (down, up *Interval) {
 	for _, ch := range l.changes {
-		lag := func(from time.Time) *Interval {
-			return &Interval{seconds(ch.before.Sub(from)), seconds(ch.seen.Sub(from))}
+		lag := func(from, by time.Time) *Interval {
+			return &Interval{seconds(ch.before.Sub(latest(from, by))), seconds(ch.seen.Sub(from))}
 		}
 		switch {
 		case !ch.seen.Before(c.until):
 		case !ch.in && down == nil && !c.lastServed.IsZero() && !ch.seen.Before(c.begin()):
-			down = lag(c.lastServed)
+			down = lag(c.lastServed, c.lastServedBy)
 		case ch.in && down != nil && up == nil && !c.firstServed.IsZero():
-			up = lag(c.firstServed)
+			up = lag(c.servesFrom(), c.firstServed)
 		}
 	}
 	return down, up

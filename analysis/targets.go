@@ -12,7 +12,7 @@ type life struct {
 	name, group string
 	groups      map[string]bool // all groups in which it was seen; group is the first of them
 	witnesses   map[string]bool // clocks by which points are
-	points      []time.Time     // moments at which it is known to have served, ascending
+	points      []point         // moments at which it is known to have served, ascending by the earliest that they were
 	cycles      []cycle         // one for every time it stopped, or at least one
 	usualPause  time.Duration   // 99th percentile of the pauses between them
 	changes     []change        // of its polled state, into and out of rotation
@@ -27,13 +27,17 @@ type life struct {
 type cycle struct {
 	marked, deregistered, stop, restart, killed, ready time.Time
 	registered                                         time.Time // of a target that arrives
-	lastServed, firstServed                            time.Time
-	out                                                time.Time // from when on nothing more was sent to it, until firstServed; zero where that is not known
-	onPurpose                                          bool      // it was told to stop
-	arrives                                            bool      // it was started, not stopped: stop is zero, and restart the start
-	leaves                                             bool      // nobody waits for its return
-	until                                              time.Time // the next cycle's begin, or the window's end
-	inferred                                           string    // what tells of it where no step does: a source, or traffic; then only when it served is known
+	// Between lastServed and firstServed it may not have served: surely it still did then,
+	// and by then again. The last request before was at the latest at lastServedBy, the
+	// first after at the earliest at firstServedFrom, where a log has whole seconds.
+	lastServed, firstServed       time.Time
+	lastServedBy, firstServedFrom time.Time
+	out                           time.Time // from when on nothing more was sent to it, until firstServed; zero where that is not known
+	onPurpose                     bool      // it was told to stop
+	arrives                       bool      // it was started, not stopped: stop is zero, and restart the start
+	leaves                        bool      // nobody waits for its return
+	until                         time.Time // the next cycle's begin, or the window's end
+	inferred                      string    // what tells of it where no step does: a source, or traffic; then only when it served is known
 }
 
 // back is when the target was there again: ready, or, where nobody told that, serving.
@@ -43,6 +47,10 @@ func (c cycle) back(otherwise time.Time) time.Time {
 	}
 	return otherwise
 }
+
+// servesFrom is the earliest moment at which the first request after the return can have
+// been served.
+func (c cycle) servesFrom() time.Time { return earliest(c.firstServedFrom, c.firstServed) }
 
 // change is a polled state that went into or out of rotation between two polls.
 type change struct {
@@ -63,37 +71,38 @@ func (b *bench) readServing() {
 		l := b.byName[c.Target]
 		l.witnesses[c.Source] = true
 		if !c.First.IsZero() {
-			l.points = append(l.points, c.First)
+			l.points = append(l.points, b.point(c.Source, c.First))
 		}
 		if !c.Last.IsZero() {
-			l.points = append(l.points, c.Last)
+			l.points = append(l.points, b.point(c.Source, c.Last))
 		}
 	}
 	for i := range b.obs.Handled {
 		if at, ok := b.servedAt(i); ok {
-			l := b.byName[b.obs.Handled[i].Target]
-			l.witnesses[b.obs.Handled[i].Source] = true
-			l.points = append(l.points, at)
+			h := &b.obs.Handled[i]
+			l := b.byName[h.Target]
+			l.witnesses[h.Source] = true
+			l.points = append(l.points, b.point(h.Source, at))
 		}
 	}
 	for _, l := range b.lives {
-		slices.SortFunc(l.points, time.Time.Compare)
+		slices.SortFunc(l.points, func(x, y point) int { return cmp.Or(x.at.Compare(y.at), x.by.Compare(y.by)) })
 		if n := len(l.points); n > 0 {
 			l.usualPause = percentilePause(l.points)
-			b.servedFrom, b.servedTo = earliest(b.servedFrom, l.points[0]), latest(b.servedTo, l.points[n-1])
+			b.servedFrom, b.servedTo = earliest(b.servedFrom, l.points[0].at), latest(b.servedTo, l.points[n-1].at)
 		}
 	}
 	b.readStates()
 }
 
 // percentilePause is the 99th percentile of the pauses between moments in order.
-func percentilePause(points []time.Time) time.Duration {
+func percentilePause(points []point) time.Duration {
 	if len(points) < 2 {
 		return 0
 	}
 	gaps := make([]time.Duration, 0, len(points)-1)
 	for i := 1; i < len(points); i++ {
-		gaps = append(gaps, points[i].Sub(points[i-1]))
+		gaps = append(gaps, points[i].at.Sub(points[i-1].at))
 	}
 	slices.Sort(gaps)
 	return gaps[nearestRank(.99, len(gaps))-1]
@@ -196,13 +205,25 @@ func (l *life) serve(c *cycle, until time.Time) {
 	if divide.IsZero() {
 		divide = l.widestGapAfter(c.stop, until)
 	}
+	var maybe time.Time
 	for _, p := range l.points {
 		switch {
-		case p.Before(divide):
-			c.lastServed = p
-		case p.Before(until) && c.firstServed.IsZero():
-			c.firstServed = p
+		case p.before(divide):
+			c.lastServed, c.lastServedBy = p.at, latest(c.lastServedBy, p.by)
+		case !p.at.Before(until):
+		case p.at.Before(divide):
+			// On either side. What was asked after the stop is taken for the return, not for
+			// the last before it; that it is one, is not sure.
+			if p.at.Before(c.stop) {
+				c.lastServedBy = latest(c.lastServedBy, divide)
+			}
+			c.firstServedFrom, maybe = divide, earliest(maybe, p.by)
+		default:
+			c.firstServed, c.firstServedFrom = earliest(c.firstServed, p.by), earliest(c.firstServedFrom, p.at)
 		}
+	}
+	if c.firstServed.IsZero() { // nothing surely after it: it is the one on either side, or none
+		c.firstServed = maybe
 	}
 }
 
@@ -212,13 +233,13 @@ func (l *life) widestGapAfter(stop, until time.Time) time.Time {
 	divide, widest := until, time.Duration(-1)
 	before := stop
 	for _, p := range l.points {
-		if p.Before(stop) || !p.Before(until) {
+		if p.at.Before(stop) || !p.at.Before(until) {
 			continue
 		}
-		if gap := p.Sub(before); gap > widest {
-			divide, widest = p, gap
+		if gap := p.at.Sub(before); gap > widest {
+			divide, widest = p.at, gap
 		}
-		before = p
+		before = p.at
 	}
 	if until.Sub(before) > widest {
 		return until
