@@ -37,11 +37,14 @@ type leaf struct {
 // longer is killed.
 const limit = 30 * time.Second
 
+// wholeLimit is how long all tests together may take without a mutant.
+const wholeLimit = 5 * time.Minute
+
 var running = regexp.MustCompile(`(?m)^=== RUN\s+(\S+)$`)
 
 // record runs every test once by itself.
 func (b *trials) record(mutants int) error {
-	out, err := run(b.dir, b.binary, "-test.v", "-test.timeout", limit.String())
+	out, err := run(b.dir, b.binary, "-test.v", "-test.timeout", wholeLimit.String())
 	if err != nil {
 		return fmt.Errorf("the tests fail without a mutant: %w", err)
 	}
