@@ -533,6 +533,12 @@ func TestConditionsOfUsers(t *testing.T) {
 			ask(70, "edge", "edge", ClassUser) // a log that does not count
 			ask(70, "alb", "tool", ClassTool)
 		}, strings.TrimSuffix(first, ";") + ";critical-route-untried route=menu;critical-route-untried route=login;critical-route-untried route=edge;critical-route-untried route=tool" + last},
+		{"a critical route that was asked for in the first phase", func(b *table) {
+			known(b, 3, 3)
+			b.obs.Service.Routes = []Route{{Name: "order", Critical: true}}
+			b.phase("drain", 0, 300).Traffic[ClassUser] = &Counts{Requests: 30}
+			b.cell("alb", "api-1", 10, 11, 1).Route = "order"
+		}, strings.TrimSuffix(first, ";") + last},
 		{"critical routes where nobody asked for anything", func(b *table) {
 			known(b, 3, 3)
 			b.obs.Service.Routes = []Route{{Name: "order", Critical: true}}

@@ -827,6 +827,14 @@ func TestReportedBeforeReturnBounds(t *testing.T) {
 		{"stopped as it was reported", lay(240, 250), "api-1 240–250 first_served_at=250 late_s=10 reported_at=240 (1)"},
 		{"stopped later", lay(241, 250), whyNoStop},
 		{"served as it was reported", lay(100, 240), "clear"},
+		{"it may have served as it was reported", func(b *table) {
+			lay(100, 240.5)(b)
+			b.life("api-1").cycles[0].firstServedFrom = b.at(240)
+		}, whyServed},
+		{"it may have served since, and only since", func(b *table) {
+			lay(100, 241.5)(b)
+			b.life("api-1").cycles[0].firstServedFrom = b.at(240.5)
+		}, "api-1 240–241.5 first_served_at=241.5 late_s=0.5 reported_at=240 (1)"},
 		{"never served again", lay(100, 0), never},
 		{"nothing is known of after the report", func(b *table) { lay(100, 0)(b); b.seenTo = b.at(240) }, "api-1 240–240.000001 first_served_at=- late_s=- reported_at=240 (1)"},
 		{"an earlier cycle is over", func(b *table) { lay(100, 250)(b); lay(200, 230)(b) }, "clear"},

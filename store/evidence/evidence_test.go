@@ -370,7 +370,7 @@ func fill(v reflect.Value, random *rand.Rand) {
 				}
 			}
 		}
-		if c, ok := v.Addr().Interface().(*analysis.Cell); ok {
+		if c, ok := reflect.TypeAssert[*analysis.Cell](v.Addr()); ok {
 			c.Count += c.Masked + 1
 		}
 	default:
