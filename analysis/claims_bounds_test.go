@@ -536,8 +536,10 @@ func TestConditionsOfUsers(t *testing.T) {
 		{"a critical route that was asked for in the first phase", func(b *table) {
 			known(b, 3, 3)
 			b.obs.Service.Routes = []Route{{Name: "order", Critical: true}}
-			b.phase("drain", 0, 300).Traffic[ClassUser] = &Counts{Requests: 30}
+			b.phase("drain", 0, 150).Traffic[ClassUser] = &Counts{Requests: 30}
+			b.phase("drain", 150, 300)
 			b.cell("alb", "api-1", 10, 11, 1).Route = "order"
+			b.cell("alb", "api-1", 200, 201, 1)
 		}, strings.TrimSuffix(first, ";") + last},
 		{"critical routes where nobody asked for anything", func(b *table) {
 			known(b, 3, 3)
