@@ -73,9 +73,18 @@ func holes(from, to time.Time, covered []span) []span {
 	if !from.Before(to) {
 		return nil
 	}
-	left := []span{{from, to}}
-	for _, s := range union(covered) {
-		left = subtract(left, s)
+	var left []span
+	for _, s := range union(covered) { // in their order, and apart from each other
+		if !s.from.Before(to) {
+			break
+		}
+		if s.from.After(from) {
+			left = append(left, span{from, s.from})
+		}
+		from = latest(from, s.to)
+	}
+	if from.Before(to) {
+		left = append(left, span{from, to})
 	}
 	return left
 }
