@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// clusterSpans are the lengths in which failures are looked at for coming together.
+var clusterSpans = []time.Duration{5 * time.Second, 30 * time.Second}
+
 // baselineTests compare, per kind of failure that the baseline has too, the window
 // after the start with the baseline: given all failures of the kind, the window's
 // number is binomial with the window's share of the requests.
@@ -154,6 +157,3 @@ func (b *bench) exposure(class Class) (baseline, window int) {
 	}
 	return baseline, window
 }
-
-// clusterSpans are the lengths in which failures are looked at for coming together.
-var clusterSpans = []time.Duration{5 * time.Second, 30 * time.Second}

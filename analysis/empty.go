@@ -37,15 +37,20 @@ func (b *bench) findEmpty() {
 		of := make([][]refusal, len(gaps)) // refusals by hole
 		served := 0                        // refused while the group served
 		for _, r := range refused {
-			i := slices.IndexFunc(gaps, func(h span) bool { return !r.from.Before(h.from) && r.to.Before(h.to) && !r.to.Add(r.cut).After(h.to) })
-			if i < 0 && r.cut > 0 && slices.ContainsFunc(gaps, func(h span) bool { return overlap(r.from, r.to.Add(r.cut), h.from, h.to) }) {
-				continue // in it, or while the group served
-			}
-			if i < 0 {
+			// The first hole that ends after the refusal began: no other one can hold it.
+			i, _ := slices.BinarySearchFunc(gaps, r.from, func(h span, t time.Time) int {
+				if h.to.After(t) {
+					return 1
+				}
+				return -1
+			})
+			switch {
+			case i < len(gaps) && !r.from.Before(gaps[i].from) && r.to.Before(gaps[i].to) && !r.to.Add(r.cut).After(gaps[i].to):
+				of[i] = append(of[i], r)
+			case i < len(gaps) && r.cut > 0 && gaps[i].from.Before(r.to.Add(r.cut)): // in it, or while the group served
+			default:
 				served += r.n
-				continue
 			}
-			of[i] = append(of[i], r)
 		}
 		long := longHoles(gaps, of)
 		elsewhere, rest := served, b.seenTo.Sub(b.from)
@@ -78,7 +83,7 @@ func (b *bench) findEmpty() {
 func (b *bench) sentTimes() map[string][]span {
 	times := map[string][]span{}
 	add := func(group string, from, to time.Time) {
-		times[group] = append(times[group], span{from, to.Add(time.Microsecond)})
+		times[group] = cover(times[group], span{from, to.Add(time.Microsecond)})
 	}
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]

@@ -63,10 +63,10 @@ func (c cycle) returned(otherwise time.Time) time.Time {
 // absences are the times, ascending, from a target's last request to its first one
 // after, in which it surely was out or down: it was displayed out of rotation for most
 // of a time, and the others of its group were sent so much meanwhile that it cannot be
-// chance that it got nothing; or it answered none of at least [enoughDue] that were sent to it, for
-// longer than it ever pauses; or, where nothing displays its state, the others were sent
-// so much and it paused so long. One that is displayed in rotation and is sent nothing
-// is an idle target.
+// chance that it got nothing; or it answered none of at least [enoughDue] that were sent
+// to it, for longer than it ever pauses; or, where nothing displays its state, the others
+// were sent so much and it paused so long. One that is displayed in rotation and is sent
+// nothing is an idle target.
 func (b *bench) absences(l *life) []cycle {
 	var list []cycle
 	long := pollReach * max(l.usualPause, time.Second)
@@ -149,7 +149,7 @@ func (l *life) displayed() (spans []span, source string) {
 func (b *bench) pauses(l *life) []span {
 	var served []span
 	add := func(from, to time.Time) {
-		served = append(served, span{from, to.Add(time.Microsecond)})
+		served = cover(served, span{from, to.Add(time.Microsecond)})
 	}
 	for i := range b.obs.Cells {
 		if c := &b.obs.Cells[i]; c.Target == l.name && c.TargetStatus > 0 && b.counting[c.Source] {

@@ -50,6 +50,17 @@ func union(spans []span) []span {
 	return merged
 }
 
+// cover adds a span to some that will be united. One that meets the last of them is put
+// into it, so that what comes nearly in order stays few.
+func cover(spans []span, s span) []span {
+	if n := len(spans); n > 0 && !s.from.After(spans[n-1].to) && !spans[n-1].from.After(s.to) {
+		last := &spans[n-1]
+		last.from, last.to = earliest(last.from, s.from), latest(last.to, s.to)
+		return spans
+	}
+	return append(spans, s)
+}
+
 // subtract removes a span from others.
 func subtract(spans []span, gone span) []span {
 	var left []span

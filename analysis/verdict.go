@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// lowTraffic is the number of user requests in the risky phases below which the
+// verdict says that few were there.
+const lowTraffic = 30
+
 // claimState is the state of a claim that was judged.
 func (b *bench) claimState(id string) VerdictState {
 	for _, c := range b.report.Claims {
@@ -234,7 +238,3 @@ func (b *bench) longestMissed() []Detection {
 	}
 	return worst
 }
-
-// lowTraffic is the number of user requests in the risky phases below which the
-// verdict says that few were there.
-const lowTraffic = 30
