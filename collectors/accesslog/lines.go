@@ -64,9 +64,9 @@ func (e ending) corrupt() bool { return e.err != nil && !errors.Is(e.err, io.Err
 var chunkBuffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // eachLine unpacks r if its content is gzip, whatever its name, and calls visit for
-// each line. Unpacking runs in a goroutine of its own, a bounded number of chunks
-// and at most one line that is longer than a chunk ahead. visit must not keep the line's text. The error is ctx's or nil; how the
-// object ended is in ending.
+// each line. Unpacking runs in a goroutine of its own, a bounded number of chunks and at
+// most one line that is longer than a chunk ahead. visit must not keep the line's text.
+// The error is ctx's or nil; how the object ended is in ending.
 func eachLine(ctx context.Context, r io.Reader, visit func(*line)) (ending, error) {
 	free := make(chan *[chunkSize]byte, chunks)
 	for range chunks {
