@@ -141,33 +141,10 @@ func (f *haproxyFormat) middle(rest []byte) string {
 			return "the five timers are missing"
 		}
 	}
-	for field := haproxyStatus; field <= haproxyQueues; field++ {
+	for field := haproxyStatus; field <= haproxyBytes; field++ {
 		f.fields[field], rest = word(rest)
 	}
-	if len(f.fields[haproxyTermination]) < 2 || bytes.IndexByte(f.fields[haproxyQueues], '/') < 0 {
-		return "the line ends before the queues"
-	}
-	for field := haproxyRequestHeaders; field <= haproxyResponseHeaders; field++ {
-		rest = bytes.TrimLeft(rest, " ")
-		if len(rest) == 0 || rest[0] != '{' {
-			break
-		}
-		end := bytes.Index(rest, []byte("} "))
-		if end < 0 {
-			return "captured headers have no end"
-		}
-		f.fields[field], rest = rest[1:end], rest[end+2:]
-	}
-	rest = bytes.TrimLeft(rest, " ")
-	if len(rest) == 0 || rest[0] != '"' {
-		return "the request is missing"
-	}
-	rest = rest[1:]
-	if end := bytes.IndexByte(rest, '"'); end >= 0 { // else syslog cut the line
-		rest = rest[:end]
-	}
-	f.fields[haproxyRequest] = rest
-	return ""
+	return f.cookies(rest)
 }
 
 // ending says how the request ended, by its termination state (configuration
