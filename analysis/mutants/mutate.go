@@ -305,6 +305,13 @@ func (w *writer) call(e *ast.CallExpr) bool {
 	if !ok || w.info.Selections[s] == nil {
 		return true
 	}
+	if sub, ok := s.X.(*ast.CallExpr); ok && s.Sel.Name == "Abs" { // a length has no sign: the two may change places
+		if d, ok := sub.Fun.(*ast.SelectorExpr); ok && d.Sel.Name == "Sub" {
+			w.walk(d.X)
+			w.walk(sub.Args[0])
+			return false
+		}
+	}
 	name := timeMethods[s.Sel.Name]
 	if name == "" || w.info.Selections[s].Obj().Pkg() == nil || w.info.Selections[s].Obj().Pkg().Path() != "time" {
 		return true
