@@ -219,7 +219,7 @@ func labelled(label []byte) int {
 	case "us", "ustatus":
 		return nginxUpstreams + upstreamStatus
 	}
-	if is := nginxVar(view(label)); is == nginxRequestTime || is >= nginxUpstreams {
+	if is := nginxVar(view(label)); is == nginxRequestTime || is == nginxMsec || is >= nginxUpstreams {
 		return is
 	}
 	return nginxOther
