@@ -228,6 +228,8 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"own rule's event", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, event: began}]", []string{"log_rules[0].event", `"began"`, "work.began"}},
 		{"own rule's step", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, step: ready}]", []string{"log_rules[0].step", `"ready"`, "app.ready"}},
 		{"own rule's pattern", 0, "log_rules: [spring-boot, systemd]", "log_rules: [spring-boot, {name: a, match: 'b(', step: app.ready}]", []string{"log_rules[1].match", `"b("`, "missing closing", "RE2"}},
+		{"a step as an event", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, event: app.ready}]", []string{"log_rules[0].event", `"app.ready"`, "write step: app.ready"}},
+		{"an event as a step", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, step: stop.requested}]", []string{"log_rules[0].step", `"stop.requested"`, "write event: stop.requested"}},
 		{"own rule without a group", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, event: work.began}]", []string{"log_rules[0].match", `"b"`, "(?P<key>"}},
 		{"own rule that matches everything", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: '.*', step: app.ready}]", []string{"log_rules[0].match", `".*"`, "every line"}},
 		{"own rule's target", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, step: app.ready, target: api-9}]", []string{"log_rules[0].target", `"api-9"`, "api-1"}},

@@ -79,7 +79,10 @@ func (s *Server) startEvent(told startBody) (analysis.StepEvent, error) {
 	if event.Source == "" {
 		event.Source = "api"
 	}
-	return event, event.Validate()
+	if err := event.Validate(); err != nil {
+		return event, err
+	}
+	return event, s.happened(&event)
 }
 
 func upper(text string) string { return strings.ToUpper(text[:1]) + text[1:] }

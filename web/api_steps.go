@@ -6,12 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"gapless/analysis"
 	"gapless/store"
 )
+
+// maxAhead is how far the clock of whoever tells a step may be ahead of the server's: a
+// step that is further ahead would wait, with its deploy, for a time that the deploy is
+// not at.
+const maxAhead = time.Hour
 
 // maxSteps bounds the steps of one call.
 const maxSteps = 1000
@@ -34,7 +40,7 @@ func (s *Server) apiSteps(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := completeSteps(events, id, service); err != nil {
+	if err := s.completeSteps(events, id, service); err != nil {
 		return err
 	}
 	told, err := s.cfg.Store.Tell(c.Request().Context(), service, events)
@@ -81,7 +87,7 @@ func (s *Server) stepService(c echo.Context, id string, events []analysis.StepEv
 }
 
 // completeSteps fills in deploy, service and source, and checks every step.
-func completeSteps(events []analysis.StepEvent, id, service string) error {
+func (s *Server) completeSteps(events []analysis.StepEvent, id, service string) error {
 	for i := range events {
 		event := &events[i]
 		if event.Deploy == "" {
@@ -95,15 +101,25 @@ func completeSteps(events []analysis.StepEvent, id, service string) error {
 		}
 		err := event.Validate()
 		switch {
-		case err != nil:
+		case err != nil: // it is told below
 		case event.Deploy != id:
 			err = fmt.Errorf("deploy %q is not the one in the address, %q", event.Deploy, id)
 		case event.Service != service:
 			err = fmt.Errorf("service %q is not the deploy's, %q", event.Service, service)
+		default:
+			err = s.happened(event)
 		}
 		if err != nil {
 			return badRequest(fmt.Sprintf("Step %d: %s.", i+1, err))
 		}
+	}
+	return nil
+}
+
+// happened refuses a step that is still to come.
+func (s *Server) happened(event *analysis.StepEvent) error {
+	if now := s.cfg.Now(); event.At.After(now.Add(maxAhead)) {
+		return fmt.Errorf("at %s is more than an hour ahead of the server's clock, %s: check the clock and the zone of whoever tells it", instant(event.At.Time), instant(now))
 	}
 	return nil
 }

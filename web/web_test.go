@@ -139,11 +139,19 @@ func TestTellingTwiceStoresOnce(t *testing.T) {
 	start := `{"id":"d9","service":"orders","kind":"rolling","version_before":"a","version_after":"b","at":"2026-10-14T06:00:00Z"}`
 	tell("/api/v1/deploys", start, 201, "true")
 	tell("/api/v1/deploys", start, 200, "false")
-	tell("/api/v1/deploys", `{"deploy":"d10","service":"orders","kind":"deploy.started","deploy_kind":"fault","at":"2026-10-14T08:00:00Z"}`, 201, "true")
+	tell("/api/v1/deploys", `{"deploy":"d10","service":"orders","kind":"deploy.started","deploy_kind":"fault","at":"2026-10-14T06:50:00Z"}`, 201, "true")
 	mark := `{"kind":"drain.marked","target":"10.0.0.1:80","at":"2026-10-14T06:00:05Z"}`
 	tell("/api/v1/deploys/d9/steps", mark, 201, "true")
 	tell("/api/v1/deploys/d9/steps", mark, 200, "false")
 	tell("/api/v1/deploys/d9/steps", `[`+mark+`,{"kind":"deploy.reported","result":"succeeded","at":"2026-10-14T06:05:00Z","service":"orders","deploy":"d9"}]`, 201, "true")
+	for path, ahead := range map[string]string{
+		"/api/v1/deploys":          `{"id":"d11","service":"orders","at":"2026-10-14T07:01:01Z"}`,
+		"/api/v1/deploys/d9/steps": `{"kind":"drain.marked","at":"9999-01-01T00:00:00Z"}`,
+	} {
+		if got, told := s.request(t, "POST", path, ahead, nil); got.StatusCode != 400 || !strings.Contains(told, "an hour ahead of the server's clock, 2026-10-14T06:01:00Z") {
+			t.Errorf("POST %s %s: %d %s", path, ahead, got.StatusCode, told)
+		}
+	}
 	deploy, err := s.db.Deploy(t.Context(), "d9")
 	if err != nil || deploy.Result != "succeeded" || deploy.VersionAfter != "b" || deploy.Source != "api" || deploy.ReportedAt.IsZero() {
 		t.Errorf("stored %+v, %v", deploy, err)

@@ -19,6 +19,7 @@ type environment struct {
 	Status              int                 `expr:"status"`
 	Body                any                 `expr:"body"`
 	Text                string              `expr:"text"`
+	Null                any                 `expr:"null"` // as JSON writes nil
 	Headers             map[string]string   `expr:"headers"`
 	Header              func(string) string `expr:"header"`
 	Outcome             string              `expr:"outcome"`

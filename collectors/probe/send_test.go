@@ -16,7 +16,7 @@ import (
 )
 
 func TestOutcomes(t *testing.T) {
-	const expect = `status == 200 && body.success == true && body.data.id == 9007199254740993 && len(body.data) >= 2`
+	const expect = `status == 200 && body.success == true && body.data.id == 9007199254740993 && len(body.data) >= 2 && body.error == null`
 	const ok = `{"success":true,"data":{"id":9007199254740993,"name":"x"}}`
 	classify := map[string]string{"rejected": `body.reason == "RATE_LIMITED"`, "unknown": "status == 202"}
 	for _, test := range []struct {

@@ -75,6 +75,10 @@ func (o Own) Check() []error {
 		problems = append(problems, wrong("step", "%q stands beside event %q; allowed: one of the two", o.Step, o.Event))
 	case o.Event != "" && !ownEvent.MatchString(o.Event):
 		problems = append(problems, wrong("event", "%q is no event; allowed: %s, or words of your own with a dot between them, such as cache.filled", o.Event, join(Events)))
+	case slices.Contains(analysis.StepKinds, analysis.StepKind(o.Event)):
+		problems = append(problems, wrong("event", "%q is a kind of step, and as an event no rule of the judge knows it; write step: %s", o.Event, o.Event))
+	case slices.Contains(Events, analysis.Event(o.Step)):
+		problems = append(problems, wrong("step", "%q is an event; write event: %s", o.Step, o.Step))
 	case o.Step != "" && !slices.Contains(analysis.StepKinds, analysis.StepKind(o.Step)):
 		problems = append(problems, wrong("step", "%q is not one of the values allowed: %s", o.Step, join(analysis.StepKinds)))
 	}
