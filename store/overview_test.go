@@ -104,3 +104,17 @@ func TestLatestEvidenceOfALogIsNotInTheFuture(t *testing.T) {
 		}
 	}
 }
+
+// An application that writes lines which no rule matches is not silent.
+func TestLatestEvidenceOfALogIsItsLastLine(t *testing.T) {
+	db, ctx := open(t)
+	b := analysis.AppBatch{Run: analysis.Run{Source: "app", At: at(100), From: at(0), To: at(100)}, File: "f", Position: []byte("p"),
+		Handled: []analysis.HandledRequest{{Source: "app", At: at(10.5), Target: "a", Run: "r", Seq: 1}},
+		Counts:  []analysis.RuleCount{{Source: "app", Rule: "ready", Second: at(90), Lines: 7}, {Source: "app", Rule: "ready", Second: at(89), Lines: 7}}}
+	must(t, db.AddAppBatch(ctx, "orders-api", b))
+	all, err := db.Collectors(ctx)
+	must(t, err)
+	if len(all) != 1 || !all[0].LastEvidence.Equal(at(90)) {
+		t.Errorf("%+v, want evidence up to %v", all, at(90))
+	}
+}

@@ -55,6 +55,7 @@ func (t *tx) addCounts(collector int64, source string, counts []analysis.RuleCou
 		rule   string
 	}
 	var order []key
+	var newest time.Time // that a line was written, whether a rule matched it or not
 	minutes := map[key]*secondCounts{}
 	for _, c := range counts {
 		if c.Source != source {
@@ -71,6 +72,14 @@ func (t *tx) addCounts(collector int64, source string, counts []analysis.RuleCou
 		second.lines += c.Lines
 		second.matched += c.Matched
 		t.touch(c.Second, c.Second)
+		if c.Second.After(newest) {
+			newest = c.Second
+		}
+	}
+	if len(counts) > 0 {
+		if err := t.reaches(collector, newest); err != nil {
+			return err
+		}
 	}
 	for _, k := range order {
 		var before []byte
