@@ -22,7 +22,8 @@ func pageClasses(r *analysis.Report) []analysis.Class {
 func windowTable(r *analysis.Report, zone *time.Location) Table {
 	table := Table{Caption: "Failure windows of targets",
 		Columns: []Cell{left("target"), left("whose"), left("from"), right("length"), right("requests"), right("failed"), right("served by others"),
-			{Text: "by itself", Class: "n", Title: "requests that this very target served inside the window"}, right("longest run"), left("statuses")},
+			{Text: "by itself", Class: "n", Title: "requests that this very target served inside the window"},
+			{Text: "longest run", Class: "n", Title: "most failures in a row, by the order in which the requests were sent; only where every request is kept one by one"}, left("statuses")},
 		Empty: "No target had a failure window."}
 	for i := range r.Targets {
 		for _, w := range r.Targets[i].FailureWindows {
