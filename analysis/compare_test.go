@@ -95,3 +95,103 @@ func TestDifferencesKeepTheirBounds(t *testing.T) {
 		t.Errorf("intervals differ by %+v, want 7 … 10", d)
 	}
 }
+
+// sketch is a report of a deploy that began at 60, with the given steps: times of
+// drain marks and of stops of its only target.
+func sketch(drains, stops []float64) Report {
+	at := newTable().at
+	r := Report{Deploy: DeployReport{StartedAt: Time{at(60)}}}
+	for _, s := range drains {
+		r.Steps = append(r.Steps, StepReport{Kind: StepDrainMarked, At: Time{at(s)}})
+	}
+	for _, s := range stops {
+		r.Steps = append(r.Steps, StepReport{Kind: StepProcessKilled, At: Time{at(s)}})
+	}
+	return r
+}
+
+// Two reports are aligned at what both have, whichever of them lacks the rest, and at
+// no step that is ignored or that came before the deploy.
+func TestWhatTwoReportsAreAlignedAt(t *testing.T) {
+	at := newTable().at
+	ignored := sketch([]float64{70, 80}, nil)
+	ignored.Steps[0].Ignored = true
+	for _, c := range []struct {
+		name         string
+		a, b         Report
+		by           StepKind
+		zeroA, zeroB float64
+	}{
+		{"both drained", sketch([]float64{70}, []float64{90}), sketch([]float64{75, 72}, nil), StepDrainMarked, 70, 72},
+		{"only the first drained", sketch([]float64{70}, []float64{90}), sketch(nil, []float64{80}), StepRestartBegan, 90, 80},
+		{"only the second drained", sketch(nil, []float64{80}), sketch([]float64{70}, []float64{90}), StepRestartBegan, 80, 90},
+		{"the second was not stopped", sketch(nil, []float64{80}), sketch(nil, nil), StepDeployStarted, 60, 60},
+		{"the first was not stopped", sketch(nil, nil), sketch(nil, []float64{80}), StepDeployStarted, 60, 60},
+		{"a mark that is ignored", ignored, sketch([]float64{75}, nil), StepDrainMarked, 80, 75},
+		{"a mark before the start, and one at it", sketch([]float64{59.9, 70}, nil), sketch([]float64{60, 70}, nil), StepDrainMarked, 70, 60},
+	} {
+		x := Compare(&c.a, &c.b)
+		if x.AlignedBy != c.by || !x.ZeroA.Equal(at(c.zeroA)) || !x.ZeroB.Equal(at(c.zeroB)) {
+			t.Errorf("%s: by %s at %v and %v", c.name, x.AlignedBy, x.ZeroA, x.ZeroB)
+		}
+	}
+}
+
+// Phases that only the second deploy has stand where they stand in it, in their order.
+func TestPhasesOfOneSide(t *testing.T) {
+	phases := func(names ...string) Report {
+		r := sketch(nil, nil)
+		for _, name := range names {
+			r.Phases = append(r.Phases, Phase{Name: name, From: r.Deploy.StartedAt, To: r.Deploy.StartedAt, Traffic: map[Class]*Counts{ClassUser: {Requests: 7}}})
+		}
+		return r
+	}
+	a, b := phases("build", "x", "tail"), phases("before", "first", "build", "drain", "restart", "tail", "after")
+	c := Compare(&a, &b)
+	want := []string{"before", "first", "build", "drain", "restart", "x", "tail", "after"}
+	for i, p := range c.Phases {
+		if i >= len(want) || p.Name != want[i] {
+			t.Fatalf("phase %d is %s, want %q", i, p.Name, want)
+		}
+		if (p.A == nil) != (p.StartA == nil) || (p.B == nil) != (p.StartB == nil) {
+			t.Errorf("%s starts at %v and %v", p.Name, p.StartA, p.StartB)
+		}
+	}
+	x := c.Phases[5].Traffic[ClassUser] // only the first has it
+	if x.RequestsA == nil || *x.RequestsA != 7 || x.RequestsB != nil || x.Failures != nil {
+		t.Errorf("x: %+v", x)
+	}
+}
+
+// A figure that one side has is listed, whichever side it is, without a difference.
+func TestFiguresOfOneSide(t *testing.T) {
+	has := &TargetReport{Boot: &Bounded{Value: 8, Bound: Exact}, StateLagUp: &Interval{1, 3}}
+	without := &TargetReport{}
+	for _, c := range []struct {
+		name string
+		pair TargetPair
+	}{
+		{"the first", TargetPair{A: has, B: without}},
+		{"the second", TargetPair{A: without, B: has}},
+		{"the first, which alone has the target", TargetPair{A: has}},
+		{"the second, which alone has the target", TargetPair{B: has}},
+	} {
+		c.pair.measure()
+		if len(c.pair.Measures) != 2 || c.pair.Measures[0].Name != "boot_s" || c.pair.Measures[1].Name != "state_lag_up_s" {
+			t.Errorf("%s: %+v", c.name, c.pair.Measures)
+			continue
+		}
+		boot, lag := c.pair.Measures[0].Value, c.pair.Measures[1]
+		first := c.pair.A == has
+		if (boot.A != nil) != first || (boot.B != nil) == first || boot.Difference != nil {
+			t.Errorf("%s: boot %+v", c.name, boot)
+		}
+		if (lag.IntervalA != nil) != first || (lag.IntervalB != nil) == first || lag.IntervalDifference != nil {
+			t.Errorf("%s: lag %+v", c.name, lag)
+		}
+	}
+	both := TargetPair{A: without, B: without}
+	if both.measure(); len(both.Measures) > 0 {
+		t.Errorf("figures that nobody has: %+v", both.Measures)
+	}
+}

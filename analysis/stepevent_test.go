@@ -43,7 +43,8 @@ func TestDecodeStepEventRefuses(t *testing.T) {
 		{"unknown kind", `{"service":"s","kind":"drained","at":"2026-10-14T06:25:00Z"}`, `kind "drained"`},
 		{"no time", `{"service":"s","kind":"drain.marked"}`, "at is missing"},
 		{"time as number", `{"service":"s","kind":"drain.marked","at":17}`, "decode step"},
-		{"time too early", `{"service":"s","kind":"drain.marked","at":"0001-02-01T00:00:00Z"}`, "1970"},
+		{"time too early", `{"service":"s","kind":"drain.marked","at":"1969-12-31T23:59:59.999999Z"}`, "1970"},
+		{"time too late, in UTC", `{"service":"s","kind":"drain.marked","at":"9999-12-31T23:30:00-01:00"}`, "9999"},
 		{"start without id", `{"service":"s","kind":"deploy.started","at":"2026-10-14T06:25:00Z"}`, "deploy is missing"},
 		{"dots for an id", `{"deploy":"..","service":"s","kind":"deploy.started","at":"2026-10-14T06:25:00Z"}`, `deploy ".." cannot be an id`},
 		{"dot for an id", `{"deploy":".","service":"s","kind":"drain.marked","at":"2026-10-14T06:25:00Z"}`, `deploy "." cannot be an id`},
@@ -59,5 +60,30 @@ func TestDecodeStepEventRefuses(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, test.want)
 			}
 		})
+	}
+}
+
+// The first and the last year, a name of exactly 200 bytes, and a deploy of which only
+// the id is told, are fine; a deploy whose kind nobody told is rolling.
+func TestDecodeStepEventAtItsLimits(t *testing.T) {
+	for _, at := range []string{"1970-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"} {
+		id := strings.Repeat("d", 200)
+		e, err := DecodeStepEvent([]byte(`{"deploy":"` + id + `","service":"s","kind":"deploy.started","at":"` + at + `"}`))
+		if err != nil {
+			t.Errorf("%s: %v", at, err)
+			continue
+		}
+		if d, ok := e.Started(); !ok || d.ID != id || d.Kind != KindRolling {
+			t.Errorf("%s: deploy %+v, %t", at, d, ok)
+		}
+	}
+}
+
+// Only deploy.started starts a deploy.
+func TestWhatStartsADeploy(t *testing.T) {
+	for _, kind := range StepKinds {
+		if _, ok := (StepEvent{Deploy: "d", Service: "s", Kind: kind}).Started(); ok != (kind == StepDeployStarted) {
+			t.Errorf("%s starts a deploy: %t", kind, ok)
+		}
 	}
 }
