@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"sort"
 	"time"
 )
 
@@ -30,52 +31,37 @@ func (o outages) longestMissed() *float64 {
 	}
 	slices.Sort(lengths)
 	lengths = slices.Compact(lengths)
-	for i := len(lengths) - 1; i > 0; i-- { // between two of them the same spans have room
-		if w, ok := o.longestIn(lengths[i-1], lengths[i], o.means(lengths[i-1])); ok {
-			return new(milliseconds(w))
+	for i := len(lengths) - 1; i > 0; i-- {
+		if o.often(lengths[i-1]) {
+			return new(milliseconds(o.longestIn(lengths[i-1], lengths[i])))
 		}
 	}
 	return nil
 }
 
-// longestIn looks between two lengths, and knows the mean chances at the lower one. They
-// only fall, and with them as they are the excess is a straight line, so where that is
-// below the 5 % at both ends no length between the two reaches them.
-func (o outages) longestIn(lo, hi time.Duration, means []float64) (w time.Duration, ok bool) {
-	here := o.excess(means, lo)
-	if here < 0 && o.excess(means, hi) <= 0 {
-		return 0, false
+// longestIn looks between two lengths, where the same spans have room; of the lower one
+// it is known that it is missed often, and of those above the upper one that they are not.
+// An outage that grows loses places to the span's end and to each request, and to each
+// with the chance that nothing else in it was noticed, which only falls: the excess over
+// 5 % of the places is convex. So it comes below 0 once, and stays there until the upper
+// length, at which it is 0 where nothing longer has room.
+func (o outages) longestIn(lo, hi time.Duration) time.Duration {
+	steps := int((hi - lo) / time.Microsecond)
+	rare := sort.Search(steps, func(n int) bool { return !o.often(lo + time.Duration(n)*time.Microsecond) })
+	if rare == steps && o.often(hi) { // as where there is no more room
+		return hi
 	}
-	if hi-lo <= time.Microsecond {
-		if o.excess(o.means(hi), hi) >= 0 { // as where there is no more room
-			return hi, here >= 0
-		}
-		return lo, here >= 0
-	}
-	middle := lo + ((hi - lo) / 2).Truncate(time.Microsecond)
-	if w, ok = o.longestIn(middle, hi, o.means(middle)); ok {
-		return w, true
-	}
-	return o.longestIn(lo, middle, means)
+	return lo + time.Duration(rare-1)*time.Microsecond
 }
 
-// means are the chances in each span; 0 where an outage of that length has no room.
-func (o outages) means(w time.Duration) []float64 {
-	list := make([]float64, len(o.spans))
-	for i, s := range o.spans {
-		if s.to.Sub(s.from) > w {
-			list[i] = o.mean(s, w)
+// often reports whether outages of length w are missed with a chance of at least 5 %:
+// whether the places that are missed exceed that part of all of them.
+func (o outages) often(w time.Duration) bool {
+	excess := 0.0 // in seconds
+	for _, s := range o.spans {
+		if room := s.to.Sub(s.from) - w; room > 0 {
+			excess += room.Seconds() * (o.mean(s, w) - missedAtLeast)
 		}
 	}
-	return list
-}
-
-// excess is by how much the places that are missed exceed 5 % of all places, in seconds,
-// for outages of length w and given chances.
-func (o outages) excess(means []float64, w time.Duration) float64 {
-	sum := 0.0
-	for i, s := range o.spans {
-		sum += max(0, s.to.Sub(s.from)-w).Seconds() * (means[i] - missedAtLeast)
-	}
-	return sum
+	return excess >= 0
 }
