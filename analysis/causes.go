@@ -69,7 +69,7 @@ func (b *bench) meetsDeploy(f *failure) bool {
 					back = c.stop
 				}
 				met = !to.Before(down) && from.Before(back) || near(from, to, c.stop, slack)
-				if f.target == "" && b.wasOut(l, c, from, f) && b.othersServe(l, f.end) {
+				if f.target == "" && b.wasOut(l, c, f) && b.othersServe(l, f.end) {
 					met = false // it was not sent there, and there was another one to send it to
 				}
 			}

@@ -14,10 +14,7 @@ func (b *bench) findEjections() {
 				c.out = latest(out, gone, last)
 			}
 			if last.IsZero() && (c.inferred != "" || b.quietBefore(l, *c)) {
-				c.out = gone
-				if by := c.lastServedBy; by.After(gone) { // it may have been sent one until then
-					c.out = earliest(by, c.stop)
-				}
+				c.out = earliest(latest(gone, c.lastServedBy), c.stop) // it may have been sent one until then
 			}
 		}
 	}
@@ -46,10 +43,11 @@ func (b *bench) isOut(l *life, c cycle, at time.Time) bool {
 	return !c.out.IsZero() && at.After(c.out.Add(b.slack(l.group))) && (c.firstServed.IsZero() || at.Before(c.servesFrom()))
 }
 
-// wasOut is the same of a failed request, whenever in its interval it was sent, the
-// earliest moment of which is from.
-func (b *bench) wasOut(l *life, c cycle, from time.Time, f *failure) bool {
-	return b.isOut(l, c, from) && b.isOut(l, c, from.Add(f.cut))
+// wasOut is the same of a failed request, whenever it was sent: its log may cut the
+// moment, and clocks be apart.
+func (b *bench) wasOut(l *life, c cycle, f *failure) bool {
+	ahead := b.cycleAhead(l, c, b.clock(f))
+	return b.isOut(l, c, f.start.Add(ahead.least)) && b.isOut(l, c, f.start.Add(f.cut+ahead.most))
 }
 
 // lastSent is the last moment between two at which the access logs that count say that

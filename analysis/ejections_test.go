@@ -146,6 +146,26 @@ func TestWhenATargetWasOut(t *testing.T) {
 			out(99)(b)
 			back(b, 100)
 		}, "99"},
+		{"no step tells, and never asked", func(b *table) {
+			b.life("api-1").cycles[0] = cycle{inferred: inferredFromTraffic, lastServed: b.at(95), firstServed: b.at(115)}
+		}, "95"},
+		{"no step tells, and asked", func(b *table) {
+			b.life("api-1").cycles[0] = cycle{inferred: inferredFromTraffic, lastServed: b.at(95), firstServed: b.at(115)}
+			sent(b, "alb", "api-1", OutcomeLB5xx, 105)
+		}, "-"},
+		{"no step tells, and served last in a whole second", func(b *table) {
+			b.life("api-1").cycles[0] = cycle{inferred: inferredFromTraffic, lastServed: b.at(95), lastServedBy: b.at(96), firstServed: b.at(115)}
+		}, "96"},
+		{"quiet, and served last in a whole second", func(b *table) {
+			quiet(b)
+			b.life("api-1").cycles[0].lastServedBy = b.at(91)
+			b.cell("alb", "api-2", 90, 99, 5)
+		}, "91"},
+		{"quiet, and served last in the second of its stop", func(b *table) {
+			quiet(b)
+			b.life("api-1").cycles[0].lastServedBy = b.at(100.5)
+			b.cell("alb", "api-2", 90, 99, 5)
+		}, "100"},
 		{"no stop", func(b *table) { out(104)(b); b.life("api-1").cycles[0].stop = time.Time{} }, "-"},
 	} {
 		b := newTable()

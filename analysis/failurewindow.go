@@ -59,7 +59,7 @@ func (b *bench) failedTarget(f failure) string {
 			if c.leaves && start.After(c.stop.Add(b.slack(l.group))) {
 				continue // it is gone for good, and nobody is sent to it any more
 			}
-			if b.wasOut(l, c, start, &f) {
+			if b.wasOut(l, c, &f) {
 				continue
 			}
 			if from, to, _ := b.down(c); overlap(start, end, from, to) {
@@ -100,18 +100,8 @@ func (l *life) belongs(c cycle, f failure) bool {
 
 // servedBetween reports whether a target is known to have served between two moments.
 func (l *life) servedBetween(from, to time.Time) bool {
-	i, _ := slices.BinarySearchFunc(l.points, from, func(p point, t time.Time) int {
-		if p.at.After(t) {
-			return 1
-		}
-		return -1
-	})
-	for ; i < len(l.points) && l.points[i].at.Before(to); i++ {
-		if l.points[i].before(to) {
-			return true
-		}
-	}
-	return false
+	begun := inside(l.points, func(p point) time.Time { return p.at }, from.Add(time.Nanosecond), to)
+	return slices.ContainsFunc(begun, func(p point) bool { return !p.by.After(to) })
 }
 
 // mayHaveServed reports whether one of the moments at which a target served can have

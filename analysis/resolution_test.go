@@ -204,10 +204,32 @@ func TestWasOutInWholeSeconds(t *testing.T) {
 		{109, 110, time.Second, false},
 		{109, 110, 0, true},
 		{109, 108.5, 0, false},
+		{101.5, 110, time.Second, false},
 		{102, 110, 0, false}, // one that was under way may have failed until then
 	} {
 		f := &failure{start: b.at(c.start), cut: c.cut}
-		if got := b.wasOut(l, cycle{out: b.at(100), firstServed: b.at(111), firstServedFrom: b.at(c.from)}, f.start, f); got != c.want {
+		if got := b.wasOut(l, cycle{out: b.at(100), firstServed: b.at(111), firstServedFrom: b.at(c.from)}, f); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// The same by clocks that may be some seconds apart: it was out by all of them.
+func TestWasOutByClocksInDoubt(t *testing.T) {
+	for _, c := range []struct {
+		start float64
+		doubt time.Duration
+		want  bool
+	}{
+		{105, 2 * time.Second, true},
+		{105, 3 * time.Second, false}, // 102 by one of them: one that was under way may have failed until then
+		{107, 2 * time.Second, true},
+		{107, 3 * time.Second, false}, // 110 by one of them: it may have served again
+	} {
+		b := newTable()
+		b.doubt = c.doubt
+		cut := cycle{stop: b.at(100), out: b.at(100), firstServed: b.at(110)}
+		if got := b.wasOut(b.byName["api-1"], cut, &failure{start: b.at(c.start)}); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}
