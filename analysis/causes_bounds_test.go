@@ -192,8 +192,44 @@ func TestStopsOfOtherDeploys(t *testing.T) {
 		{"told again by itself", func(b *table) {
 			step(b, "d0", StepRestartBegan, "api-1", 100)
 			step(b, "d0", StepProcessKilled, "api-1", 101)
-			step(b, "", StepAppReady, "api-1", 110)
+			step(b, "", StepFirstRequest, "api-1", 110)
 		}, "api-1 98–112 false;api-1 99–112 false;"},
+		{"ready, and served long after", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "", StepAppReady, "api-1", 110)
+			b.life("api-1", 99)
+			for at := 120.0; at < 300; at += 15 {
+				b.life("api-1", at)
+			}
+		}, "api-1 98–112 false;"},
+		{"ready as it was stopped, and again", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "", StepAppReady, "api-1", 100)
+			step(b, "", StepAppReady, "api-1", 110)
+		}, "api-1 98–112 false;"},
+		{"until it served, before this deploy stopped it", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "d1", StepRestartBegan, "api-1", 120)
+			step(b, "", StepAppReady, "api-1", 150)
+			b.life("api-1", 99, 110, 115, 119)
+		}, "api-1 98–112 false;"},
+		{"after this deploy had stopped it", func(b *table) {
+			step(b, "d1", StepRestartBegan, "api-1", 70)
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "", StepFirstRequest, "api-1", 110)
+		}, "api-1 98–112 false;"},
+		{"as this deploy stopped it too", func(b *table) {
+			step(b, "d1", StepRestartBegan, "api-1", 100)
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "", StepFirstRequest, "api-1", 110)
+		}, "api-1 98–112 false;"},
+		// Whether it was back before this deploy took it is not known: it may never have been.
+		{"said to serve as this deploy took it in hand", func(b *table) {
+			step(b, "d0", StepRestartBegan, "api-1", 100)
+			step(b, "", StepFirstRequest, "api-1", 120)
+			step(b, "d1", StepRestartBegan, "api-1", 120)
+			step(b, "d1", StepAppReady, "api-1", 150)
+		}, "api-1 98–152 false;"},
 		{"a target that nothing else names has a slack of 1 s", func(b *table) { step(b, "d0", StepRestartBegan, "gone", 100) }, "gone 99–301 false;"},
 		{"of blue and green, for good", func(b *table) {
 			b.obs.Neighbors = []Deploy{{ID: "d0", Kind: KindBlueGreen}}
@@ -219,6 +255,11 @@ func TestStopsOfOtherDeploys(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
+	}
+	b := newTable()
+	b.foreign = []drain{{target: "gone", from: b.at(98), to: b.at(112)}} // of which nothing else is known
+	if !b.meetsNeighbor(b.lost("", 105, 106)) || b.meetsNeighbor(b.lost("api-2", 105, 106)) {
+		t.Error("what nobody says was sent elsewhere may have met the stop of an unknown target, what was sent to another has not")
 	}
 	for _, c := range []struct {
 		target     string
@@ -311,6 +352,20 @@ func TestOrderOfCauses(t *testing.T) {
 			b.life("api-1").cycles[0].firstServed = b.at(130)
 			b.other("api-1", 114)
 		}, CauseUnexplained},
+		{"the deploy's, just before another stopped it too", "api-1", 96, 96.5, func(b *table, _ *failure) { b.other("api-1", 102) }, CauseDeploy},
+		{"the deploy's, another's stop being over", "api-1", 96, 96.5, func(b *table, _ *failure) { b.other("api-1", 70) }, CauseDeploy},
+		{"another's, which was over only as this one took it", "api-1", 96, 96.5, func(b *table, _ *failure) { b.other("api-1", 97) }, CauseShared},
+		{"the deploy's, at its return, and another's", "api-1", 116, 116.5, func(b *table, _ *failure) { b.other("api-1", 117) }, CauseDeploy},
+		{"long back, and stopped by another later", "api-1", 150, 151, func(b *table, _ *failure) { b.other("api-1", 200) }, CauseUnexplained},
+		{"stopped by another as it was ready", "api-1", 114, 114.5, func(b *table, _ *failure) {
+			b.life("api-1").cycles[0].firstServed = b.at(130)
+			b.other("api-1", 112) // from 110 on, by the slack
+		}, CauseDeploy},
+		{"stopped by another before it was ready", "api-1", 116, 117, func(b *table, _ *failure) {
+			c := &b.life("api-1").cycles[0]
+			c.ready, c.firstServed = time.Time{}, b.at(130)
+			b.other("api-1", 114)
+		}, CauseDeploy},
 		{"another's alone", "api-2", 105, 106, func(b *table, _ *failure) { b.other("api-2", 105) }, CauseShared},
 		{"of a kind that was there before", "api-2", 150, 151, func(b *table, _ *failure) { background(b) }, CauseBackground},
 		{"of another kind", "api-2", 150, 151, func(b *table, f *failure) { background(b); f.status = 504 }, CauseUnexplained},
@@ -464,6 +519,16 @@ func TestWorseRoutes(t *testing.T) {
 	b.findWorseRoutes()
 	if w := b.worse[routeKey{ClassProbe, "store"}]; w == nil || w.new != (arm{20, 20}) || w.old != (arm{0, 20}) || len(b.worse) != 1 {
 		t.Errorf("probes %+v", b.worse)
+	}
+
+	// What they met while another deploy had stopped the target tells nothing of its version.
+	b.foreign = []drain{{target: "api-1", from: b.at(199), to: b.at(201)}}
+	for i := range b.obs.Probes {
+		b.obs.Probes[i].Done = b.obs.Probes[i].Sent.Add(10 * time.Millisecond)
+	}
+	b.findWorseRoutes()
+	if len(b.worse) != 0 {
+		t.Errorf("probes while another deploy had it: %+v", b.worse)
 	}
 }
 

@@ -62,8 +62,10 @@ type spread struct {
 	known       bool
 }
 
+// with is a spread so much wider that it holds another one.
 func (s spread) with(o spread) spread {
-	return spread{min(s.least, o.least), max(s.most, o.most), s.known && o.known}
+	s.least, s.most = min(s.least, o.least), max(s.most, o.most)
+	return s
 }
 
 // between are all moments, by the clock that dates something, at which a failure may

@@ -158,6 +158,21 @@ func TestHowFarTheClockOfAStopIsAhead(t *testing.T) {
 			step("api-1.log", "api-1", StepRestartBegan, 101)
 			step("api-1.log", "api-1", StepRestartBegan, 104)
 		}, "-1.005s–1.01s true"},
+		{"told by two unknown clocks", func(_ *table, step func(string, string, StepKind, float64)) {
+			step("workflow", "api-1", StepRestartBegan, 100)
+			step("ci", "api-1", StepRestartBegan, 102)
+		}, "-20s–20s false"},
+		{"told by both, as far apart as clocks may be", func(_ *table, step func(string, string, StepKind, float64)) {
+			step("workflow", "api-1", StepRestartBegan, 100)
+			step("api-1.log", "api-1", StepRestartBegan, 120)
+		}, "-20.005s–20.01s true"},
+		{"what began it, though it is no stop", func(_ *table, step func(string, string, StepKind, float64)) {
+			step("api-1.log", "api-1", StepAppReady, 100)
+		}, "-5ms–10ms true"},
+		{"told by two known clocks that bound it as well: the first", func(_ *table, step func(string, string, StepKind, float64)) {
+			step("api-1.log", "api-1", StepRestartBegan, 100)
+			step("journal", "api-1", StepProcessKilled, 100)
+		}, "-5ms–10ms true"},
 		{"by a clock that the step names", func(b *table, step func(string, string, StepKind, float64)) {
 			step("workflow", "api-1", StepRestartBegan, 100)
 			b.steps[0].Clock = "api-1.log"
@@ -165,7 +180,7 @@ func TestHowFarTheClockOfAStopIsAhead(t *testing.T) {
 	} {
 		b := newTable()
 		b.doubt = 20 * time.Second
-		b.offsets = []ClockOffset{{"alb", "api-1.log", Interval{-5, 10}}}
+		b.offsets = []ClockOffset{{"alb", "api-1.log", Interval{-5, 10}}, {"alb", "journal", Interval{0, 15}}}
 		c.lay(b, func(source, target string, kind StepKind, at float64) {
 			b.steps = append(b.steps, step{Step: Step{Source: source, Target: target, Kind: kind, At: b.at(at)}})
 		})
@@ -209,6 +224,10 @@ func TestAFailureLiesWhereAnyClockPutsIt(t *testing.T) {
 		if f := b.lost("", 228, 229); !b.meetsDeploy(f) {
 			t.Error("an unknown witness's zero time ends sharply")
 		}
+		b.life("api-2").group = "web" // whose witnesses date nothing of the other group
+		if f := b.lost("", 228, 229); b.meetsDeploy(f) {
+			t.Error("another group's witness makes the zero time doubtful")
+		}
 	}
 	b := lay()
 	f := b.lost("", 94, 94.5)
@@ -233,5 +252,16 @@ func TestAFailureLiesWhereAnyClockPutsIt(t *testing.T) {
 	b.foreign = []drain{{target: "api-2", clock: "api-1.log", from: b.at(200), to: b.at(210)}}
 	if b.meetsNeighbor(b.lost("api-2", 198, 198.9)) || !b.meetsNeighbor(b.lost("api-2", 198, 199)) || !b.meetsNeighbor(b.lost("api-2", 209, 209.5)) || b.meetsNeighbor(b.lost("api-2", 209.1, 209.5)) {
 		t.Error("another deploy's stop is not where the clocks put it")
+	}
+}
+
+// What was asked as a target served for the last time, is not surely after that.
+func TestSurelyAfterAnAbsenceBegan(t *testing.T) {
+	b := newTable()
+	c := cycle{inferred: inferredFromTraffic, lastServed: b.at(100)}
+	for at, want := range map[float64]bool{99.9: false, 100: false, 100.1: true} {
+		if got := b.surelyAfter(b.life("api-1"), c, "alb", b.at(at)); got != want {
+			t.Errorf("%g surely after 100: %t", at, got)
+		}
 	}
 }

@@ -201,12 +201,18 @@ func TestDetectionWithAndWithoutStalls(t *testing.T) {
 			}
 		}
 	}
+	// 20·(95·(1 − w) + 5 − w) = 100 − w, and without the 5 s 20·95·(1 − w) = 95 − 2·w.
+	with, without := d[0].LongestMissed, d[0].LongestMissedWithoutStalls
+	if with == nil || math.Abs(*with-1000*1900./1919) > .001 || without == nil || math.Abs(*without-1000*1805./1898) > .001 {
+		t.Errorf("outages that could well have been missed: of %v ms, without stalls %v", with, without)
+	}
 	// A prober that does not wait goes on sending: nothing is blind.
 	for i := range 4 {
 		at := s.at(51 + float64(i))
 		s.obs.Probes = append(s.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "r", Seq: 200 + i, Sent: at, Done: at.Add(10 * time.Millisecond), Status: 200, Outcome: OutcomeOK, Target: "api-1"})
 	}
-	if m := Judge(s.obs).Detection[0].Miss[0]; m.WithoutStalls != nil {
+	d = Judge(s.obs).Detection
+	if m := d[0].Miss[0]; m.WithoutStalls != nil || d[0].LongestMissedWithoutStalls != nil {
 		t.Errorf("the others were sent all the while: %v", *m.WithoutStalls)
 	}
 	for i := range s.obs.Probes {

@@ -100,3 +100,22 @@ func TestWhoFailedInAGroup(t *testing.T) {
 		}
 	}
 }
+
+// api-1 serves two groups, and is stopped while in rotation: what web's requests met then
+// without a target named is put down to it as api's is.
+func TestATargetOfTwoGroups(t *testing.T) {
+	for _, group := range []string{"api", "web"} {
+		s := newShape(t, "api-1", "api-2", "web-1")
+		for _, of := range []string{"api", "web"} {
+			s.serve("alb", of, "api-1", 10, 0, 100, false)
+			s.serve("alb", of, "api-1", 10, 110, 300, false)
+		}
+		s.serve("alb", "api", "api-2", 10, 0, 300, false)
+		s.serve("alb", "web", "web-1", 10, 0, 300, false)
+		s.restart("api-1", 100, 109)
+		s.serve("alb", group, "", 3, 105, 106, true)
+		if causes := Judge(s.obs).Totals[ClassUser].Causes; causes[CauseDeploy] != 3 || len(causes) != 1 {
+			t.Errorf("group %s: causes %v, want 3 by the deploy", group, causes)
+		}
+	}
+}

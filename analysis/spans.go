@@ -81,16 +81,10 @@ func subtract(spans []span, gone span) []span {
 
 // holes are the parts of [from, to) that no span covers.
 func holes(from, to time.Time, covered []span) []span {
-	if !from.Before(to) {
-		return nil
-	}
 	var left []span
 	for _, s := range union(covered) { // in their order, and apart from each other
-		if !s.from.Before(to) {
-			break
-		}
-		if s.from.After(from) {
-			left = append(left, span{from, s.from})
+		if s.from.After(from) && from.Before(to) {
+			left = append(left, span{from, earliest(s.from, to)})
 		}
 		from = latest(from, s.to)
 	}

@@ -102,10 +102,8 @@ func TestATargetThatFailsStillTakesItsShare(t *testing.T) {
 	s.serve("alb", "api", "a", 10, 0, 100, false)
 	s.serve("alb", "api", "a", 10, 100, 120, true)
 	s.serve("alb", "api", "a", 10, 140, 300, false)
-	s.serve("alb", "api", "b", 10, 0, 100, false)
-	s.serve("alb", "api", "b", 10, 100, 120, false)
-	s.serve("alb", "api", "b", 20, 120, 140, false)
-	s.serve("alb", "api", "b", 10, 140, 300, false)
+	s.serve("alb", "api", "b", 10, 0, 300, false)
+	s.serve("edge", "api", "a", 10, 120, 140, true) // by a log that does not count
 	s.restart("a", 100, 130)
 	s.probesEvery(1)
 	for _, d := range Judge(s.obs).Detection {
@@ -125,6 +123,8 @@ func TestProbesThatWentToAnotherGroup(t *testing.T) {
 	s.serve("alb", "api", "a", 10, 0, 300, false)
 	s.serve("alb", "web", "web", 10, 0, 300, false)
 	s.probesEvery(.2)
+	refused := CellKey{Second: s.at(9).Unix(), Source: "alb", TargetGroup: "web", Class: ClassProbe, Outcome: OutcomeLB5xx, Route: OtherRoute, Status: 503} // sent to nobody
+	s.obs.Cells = append(s.obs.Cells, Cell{CellKey: refused, Count: 1, First: s.at(9), Last: s.at(9.1)})
 	key := CellKey{Second: s.at(10).Unix(), Source: "alb", TargetGroup: "api", Target: "a", Class: ClassProbe, Outcome: OutcomeOK, Route: OtherRoute, Status: 200, TargetStatus: 200}
 	s.obs.Cells = append(s.obs.Cells, Cell{CellKey: key, Count: 1, First: s.at(10), Last: s.at(10.1)})
 	if got, want := chances(Judge(s.obs)), "a 1.000: 0.0 0.00; web 0.000: 100.0 100.00"; got != want {
@@ -173,6 +173,8 @@ func TestWeights(t *testing.T) {
 		{"a second of two turns", func(b *table) { sent(b, 9, 10, 30) }, nil, "0.500"},
 		{"before all turns", func(b *table) { sent(b, -1, 10, 30) }, [][]int{both}, "0.500"},
 		{"of one that is out", func(b *table) { sent(b, 2, 0, 40); sent(b, 3, 30, 0) }, [][]int{{1}}, "0.500"},
+		{"of one that is out, which was in before", func(b *table) { sent(b, 2, 10, 30); sent(b, 12, 900, 10) }, [][]int{both, {1}}, "0.250"},
+		{"none of many, and then alone with none", func(b *table) { sent(b, 2, 0, 40) }, [][]int{both, {0}}, "0.000"},
 		{"by a log that does not count", func(b *table) { b.cell("edge", "api-1", 2, 3, 99) }, [][]int{both}, "0.500"},
 		{"no target", func(b *table) { b.cell("alb", "", 2, 3, 99) }, [][]int{both}, "0.500"},
 	} {
@@ -186,5 +188,24 @@ func TestWeights(t *testing.T) {
 		if got := fmt.Sprintf("%.3f", w[0]/(w[0]+w[1])); got != c.want {
 			t.Errorf("%s: %s, want %s (%v)", c.name, got, c.want, w)
 		}
+	}
+}
+
+// Two targets were sent 10 and 20 of the 30 requests of a turn, which is just enough, and
+// the first another 900 while alone. The third, sent five, weighs what both do on average.
+func TestWeightOfATargetSeenTooBriefly(t *testing.T) {
+	b := newTable()
+	b.lives = append(b.lives, &life{name: "api-3", group: "api"})
+	b.cell("alb", "api-1", 2, 2.9, 10)
+	b.cell("alb", "api-2", 2, 2.9, 20)
+	b.cell("alb", "api-1", 12, 12.9, 900)
+	b.cell("alb", "api-3", 22, 22.9, 5)
+	w := b.weights(b.lives, []turn{
+		{span: span{b.at(0), b.at(10)}, targets: []int{0, 1}},
+		{span: span{b.at(10), b.at(20)}, targets: []int{0}},
+		{span: span{b.at(20), b.at(30)}, targets: []int{2}},
+	})
+	if ratio, average := w[1]/w[0], w[2]/((w[0]+w[1])/2); math.Abs(ratio-2) > 1e-6 || math.Abs(average-1) > 1e-9 {
+		t.Errorf("the second weighs %v of the first, the third %v of their average", ratio, average)
 	}
 }
