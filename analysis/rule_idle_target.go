@@ -1,12 +1,13 @@
 package analysis
 
-// enoughDue is how many requests must have been due to a target before its silence
-// is worth a warning.
+// enoughDue is how many requests of a class must have been due to a target before its
+// silence is worth a warning.
 const enoughDue = 5
 
 // idleTarget fires when a target was in rotation by its polled state throughout a
-// phase, yet served nothing where at least five requests were due to it. Phases in
-// which any target is on its way out or back are left to the other rules.
+// phase, yet served nothing where at least five requests of some class were due to it:
+// an equal part of those that were sent to its group. Phases in which any target is on
+// its way out or back are left to the other rules.
 func idleTarget(b *bench) ([]Finding, string) {
 	if len(b.obs.States) == 0 {
 		return nil, whyNoStates
@@ -19,16 +20,24 @@ func idleTarget(b *bench) ([]Finding, string) {
 		if phase.risky() {
 			continue
 		}
-		dispatched := map[string]int{}
+		dispatched := map[string]perClass{}
 		for i := range b.obs.Cells {
 			c := &b.obs.Cells[i]
 			if b.counting[c.Source] && c.Target != "" && b.cellInside(c, phase.From.Time, phase.To.Time) {
-				dispatched[b.byName[c.Target].group] += c.Count
+				group := b.byName[c.Target].group
+				if dispatched[group] == nil {
+					dispatched[group] = perClass{}
+				}
+				dispatched[group].add(c.Class, c.Count)
 			}
 		}
 		for _, l := range b.lives {
-			due := dispatched[l.group] / max(b.groupSize(l.group), 1)
-			if due < enoughDue || !b.healthyThroughout(l, phase) || l.mayHaveServed(phase.From.Time, phase.To.Time) {
+			due, enough := perClass{}, false
+			for class, n := range dispatched[l.group] {
+				due.add(class, n/b.groupSize(l.group))
+				enough = enough || due[class] >= enoughDue
+			}
+			if !enough || !b.healthyThroughout(l, phase) || l.mayHaveServed(phase.From.Time, phase.To.Time) {
 				continue
 			}
 			found = append(found, Finding{

@@ -458,12 +458,14 @@ func TestIdleTargetBounds(t *testing.T) {
 		b.cell("alb", "api-2", 60, 60.5, n)
 		b.poll("api-1", StateHealthy, 60, 99)
 	}
-	const fired = "api-1 60–100 due=5"
+	const fired = "api-1 60–100 due=map[user:5]"
 	tryRule(t, idleTarget, []tableCase{
 		{"no states", func(b *table) { b.cell("alb", "api-2", 60, 60.5, 10) }, whyNoStates},
 		{"no log", func(b *table) { b.poll("api-1", StateHealthy, 60) }, whyNoAccessLog},
 		{"five due", func(b *table) { lay(b, 10) }, fired},
 		{"four due", func(b *table) { lay(b, 9) }, "clear"},
+		{"four of users and four of tools", func(b *table) { lay(b, 9); b.cell("alb", "api-2", 60, 60.5, 9).Class = ClassTool }, "clear"},
+		{"five of tools", func(b *table) { lay(b, 9); b.cell("alb", "api-2", 60, 60.5, 10).Class = ClassTool }, "api-1 60–100 due=map[tool:5,user:4]"},
 		{"more in a log that does not count", func(b *table) { lay(b, 9); b.cell("edge", "api-2", 60, 60.5, 9) }, "clear"},
 		{"more that came before the phase", func(b *table) { lay(b, 9); b.cell("alb", "api-2", 59, 60.5, 9) }, "clear"},
 		{"more that were sent to nobody", func(b *table) { lay(b, 9); b.cell("alb", "", 60, 60.5, 9) }, "clear"},

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -155,6 +156,12 @@ func TestRules(t *testing.T) {
 			bend: func(s *scene) {
 				for i := range s.obs.States {
 					s.obs.States[i].State = StateHealthy
+				}
+			},
+			check: func(t *testing.T, f Finding) {
+				// In the minute before the deploy 1,200 users, 300 probes and 60 health samples went to two targets.
+				if got := fmt.Sprint(f.Values); got != "map[due:map[health:30 probe:150 user:600]]" {
+					t.Errorf("%s", got)
 				}
 			},
 		},

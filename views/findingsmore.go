@@ -25,10 +25,9 @@ func moreFindingWords(code, target string, v values) (sentence, remedy string) {
 	case "health-check-never-passes":
 		return neverPasses(target, v)
 	case "idle-target":
-		due, ok := v.number("due")
 		sentence = target + " was in rotation and served nothing"
-		if ok {
-			sentence += ", where about " + number(due) + " requests were due"
+		if due := v.classes("due"); due != "" {
+			sentence += ", where about " + due + " were due"
 		}
 		return sentence + ".", "See whether the load balancer really sends to it: a state alone does not prove that."
 	case "draining-target-served":

@@ -154,6 +154,7 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 		{"reported-before-return", map[string]any{"late_s": nil}, "Success was reported before api-1 served a request; none has been seen since."},
 		{"back-to-back-deploy", map[string]any{"previous": "811", "gap_s": 3, "not_serving": []string{"api-2"}}, "This deploy began before deploy 811 had all of its targets serving, 3 s after that one was reported done. Not yet serving: api-2."},
 		{"fail-open", map[string]any{"target_group": "api", "seconds": 40, "requests": 1200}, "Every target of target group api was unhealthy for 40 s, and the load balancer sent requests all the same (1,200)."},
+		{"idle-target", map[string]any{"due": map[string]any{"user": 400, "probe": 100}}, "api-1 was in rotation and served nothing, where about 400 user requests and 100 probe requests were due."},
 		{"single-target", map[string]any{"seconds": 149, "requests": map[string]any{"user": 2204}, "others": []any{"api-2"}}, "Only api-1 was in rotation for 149 s and served at least 2,204 user requests. Out meanwhile: api-2."},
 		{"probe-stall", map[string]any{"probe": "store", "took_s": 5.255, "usual_ms": 9.0, "cause": "load_balancer", "balancer_s": 5.22, "before_target_s": 5.2, "target_s": .01},
 			"A request of probe store took 5.25 s where 9 ms is usual. The load balancer held it, not a target; the access log has it at 5.22 s, of which it waited 5.2 s until it was sent to the target, which took 0.01 s, and 0.01 s after that."},
