@@ -42,20 +42,15 @@ const (
 // HistogramError is the largest relative error of a value read from a [Histogram].
 const HistogramError = 1.0 / linearLimit
 
+// bucketOf is the bucket of a value that is not negative.
 func bucketOf(v int64) uint16 {
-	if v < linearLimit {
-		return uint16(max(v, 0))
-	}
-	shift := bits.Len64(uint64(v)) - subBucketBits - 1
+	shift := max(bits.Len64(uint64(v))-subBucketBits-1, 0)
 	return uint16(shift<<subBucketBits) + uint16(v>>shift)
 }
 
 // bucketMid is the middle of a bucket's values.
 func bucketMid(b uint16) int64 {
-	if b < linearLimit {
-		return int64(b)
-	}
-	shift := (b >> subBucketBits) - 1
+	shift := max(b>>subBucketBits, 1) - 1
 	low := int64(b-shift<<subBucketBits) << shift
 	return low + (int64(1)<<shift-1)/2
 }
@@ -92,7 +87,7 @@ func (h *Histogram) add(bucket uint16, n uint32) {
 			h.few = slices.Insert(h.few, at, bin{bucket, n})
 			return
 		}
-		h.spread(bucket)
+		h.spread()
 	}
 	if int(bucket) >= len(h.counts) {
 		h.counts = append(h.counts, make([]uint32, int(bucket)+1-len(h.counts))...)
@@ -100,19 +95,16 @@ func (h *Histogram) add(bucket uint16, n uint32) {
 	h.counts[bucket] += n
 }
 
-// spread changes from the list to the array, with room for at least one bucket.
-func (h *Histogram) spread(bucket uint16) {
-	top := bucket
-	if len(h.few) > 0 {
-		top = max(top, h.few[len(h.few)-1].bucket)
-	}
-	h.counts = make([]uint32, int(top)+1)
+// spread changes from the list, which has something, to the array.
+func (h *Histogram) spread() {
+	h.counts = make([]uint32, int(h.few[len(h.few)-1].bucket)+1)
 	for _, b := range h.few {
 		h.counts[b.bucket] = b.count
 	}
 	h.few = nil
 }
 
+// unpack makes h one of the forms that can be added to.
 func (h *Histogram) unpack() {
 	packed := h.packed
 	h.packed = nil
@@ -123,10 +115,8 @@ func (h *Histogram) unpack() {
 func (h *Histogram) addPacked(packed []byte) {
 	bucket := 0
 	for len(packed) > 0 {
-		step, n := uvarint(packed)
-		packed = packed[n:]
-		count, n := uvarint(packed)
-		packed = packed[n:]
+		step, count, size := pair(packed)
+		packed = packed[size:]
 		bucket += int(step)
 		if bucket < len(h.counts) {
 			h.counts[bucket] += uint32(count)
@@ -138,57 +128,35 @@ func (h *Histogram) addPacked(packed []byte) {
 
 // Merge adds everything that other holds. A nil other holds nothing.
 func (h *Histogram) Merge(other *Histogram) {
-	if other.Count() == 0 {
+	if other == nil {
 		return
 	}
-	if h.packed != nil {
-		h.unpack()
-	}
-	if h.counts == nil && len(h.few)+other.buckets() > fewBuckets {
-		h.spread(0)
-	}
+	h.unpack()
 	if other.packed != nil {
 		h.addPacked(other.packed)
 	} else {
-		other.each(func(b bin) bool { h.add(b.bucket, b.count); return true })
+		other.each(func(b bin) { h.add(b.bucket, b.count) })
 	}
 	h.n += other.n
 	h.max = max(h.max, other.max)
 }
 
-// buckets is the number of buckets in use, or a little more than that.
-func (h *Histogram) buckets() int {
-	switch {
-	case h.packed != nil:
-		return len(h.packed) / 2
-	case h.counts != nil:
-		return len(h.counts)
-	}
-	return len(h.few)
-}
-
-// each yields the buckets in use, ascending, until yield returns false.
-func (h *Histogram) each(yield func(bin) bool) {
+// each hands over the buckets in use, ascending.
+func (h *Histogram) each(do func(bin)) {
 	for _, b := range h.few {
-		if !yield(b) {
-			return
-		}
+		do(b)
 	}
 	for bucket, count := range h.counts {
-		if count > 0 && !yield(bin{uint16(bucket), count}) {
-			return
+		if count > 0 {
+			do(bin{uint16(bucket), count})
 		}
 	}
-	bucket := 0
+	bucket := uint64(0)
 	for packed := h.packed; len(packed) > 0; {
-		step, n := uvarint(packed)
-		packed = packed[n:]
-		count, n := uvarint(packed)
-		packed = packed[n:]
-		bucket += int(step)
-		if !yield(bin{uint16(bucket), uint32(count)}) {
-			return
-		}
+		step, count, size := pair(packed)
+		packed = packed[size:]
+		bucket += step
+		do(bin{uint16(bucket), uint32(count)})
 	}
 }
 
@@ -211,13 +179,12 @@ func (h *Histogram) Quantiles(shares ...float64) []int64 {
 	}
 	values := make([]int64, len(shares))
 	seen, next := 0, 0
-	h.each(func(b bin) bool {
+	h.each(func(b bin) {
 		seen += int(b.count)
 		for next < len(shares) && seen >= nearestRank(shares[next], h.n) {
 			values[next] = min(bucketMid(b.bucket), h.max)
 			next++
 		}
-		return next < len(shares)
 	})
 	return values
 }
@@ -255,21 +222,19 @@ func (h *Histogram) Packed() bool { return h.packed != nil }
 
 func (h *Histogram) pairsLen() int {
 	size, previous := 0, uint16(0)
-	h.each(func(x bin) bool {
+	h.each(func(x bin) {
 		size += uvarintLen(uint64(x.bucket-previous)) + uvarintLen(uint64(x.count))
 		previous = x.bucket
-		return true
 	})
 	return size
 }
 
 func (h *Histogram) appendPairs(b []byte) []byte {
 	previous := uint16(0)
-	h.each(func(x bin) bool {
+	h.each(func(x bin) {
 		b = binary.AppendUvarint(b, uint64(x.bucket-previous))
 		b = binary.AppendUvarint(b, uint64(x.count))
 		previous = x.bucket
-		return true
 	})
 	return b
 }
@@ -292,13 +257,13 @@ func DecodeHistogram(b []byte) (*Histogram, []byte, error) {
 func (h *Histogram) Decode(b []byte) (rest []byte, err error) {
 	var head [3]uint64 // max, number of values, length of the pairs
 	for i := range head {
-		v, n := uvarint(b)
+		v, n := binary.Uvarint(b)
 		if n <= 0 {
 			return nil, errHistogram
 		}
 		head[i], b = v, b[n:]
 	}
-	if head[0] > math.MaxInt64 || head[1] > math.MaxInt64 || head[2] > uint64(len(b)) {
+	if head[2] > uint64(len(b)) {
 		return nil, errHistogram
 	}
 	return b[head[2]:], h.SetPairs(int64(head[0]), int(head[1]), b[:head[2]:head[2]])
@@ -308,7 +273,7 @@ func (h *Histogram) Decode(b []byte) (rest []byte, err error) {
 // and count are given, as [Histogram.AppendBinary] writes them. It keeps pairs, which
 // must not be changed afterwards.
 func (h *Histogram) SetPairs(top int64, n int, pairs []byte) error {
-	if top < 0 || n < 0 || !validPairs(pairs, uint64(n)) {
+	if top < 0 || !validPairs(pairs, uint64(n)) {
 		return errHistogram
 	}
 	*h = Histogram{packed: pairs, n: n, max: top}
@@ -320,35 +285,29 @@ func (h *Histogram) SetPairs(top int64, n int, pairs []byte) error {
 func validPairs(packed []byte, n uint64) bool {
 	bucket, sum := uint64(0), uint64(0)
 	for len(packed) > 0 {
-		if len(packed) > 1 && packed[0]|packed[1] < 0x80 { // nearly always
-			bucket += uint64(packed[0])
-			sum += uint64(packed[1])
-			packed = packed[2:]
-			continue
-		}
-		step, size := uvarint(packed)
-		if size <= 0 {
-			return false
-		}
-		packed = packed[size:]
-		count, size := uvarint(packed)
-		if size <= 0 || step > math.MaxUint16 || count > math.MaxUint32 {
+		step, count, size := pair(packed)
+		if size == 0 || step >= uint64(bucketLimit)-bucket || count > math.MaxUint32 {
 			return false
 		}
 		packed = packed[size:]
 		bucket += step
 		sum += count
 	}
-	return sum == n && bucket < uint64(bucketLimit) // the last bucket is the highest
+	return sum == n
 }
 
-// uvarint is [binary.Uvarint] with the one-byte case, which is nearly every case,
-// cheap enough to be inlined.
-func uvarint(b []byte) (uint64, int) {
-	if len(b) > 0 && b[0] < 0x80 {
-		return uint64(b[0]), 1
+// pair reads the first pair of some that are encoded; its size in bytes is 0 where it
+// is not whole, or no pair.
+func pair(packed []byte) (step, count uint64, size int) {
+	if len(packed) > 1 && packed[0]|packed[1] < 0x80 { // nearly always
+		return uint64(packed[0]), uint64(packed[1]), 2
 	}
-	return binary.Uvarint(b)
+	step, n := binary.Uvarint(packed)
+	count, m := binary.Uvarint(packed[max(n, 0):]) // nothing good either, where the first is not
+	if m <= 0 {
+		return 0, 0, 0
+	}
+	return step, count, n + m
 }
 
 func uvarintLen(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }

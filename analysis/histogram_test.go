@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -120,22 +121,120 @@ func TestHistogramFormsAgree(t *testing.T) {
 	}
 }
 
-func TestDecodeHistogramRefusesDamage(t *testing.T) {
-	var h Histogram
-	for v := range int64(100) {
-		h.Add(v * 1000)
-	}
-	b, err := h.AppendBinary(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, damaged := range map[string][]byte{
-		"wrong number of values": append([]byte{b[0], b[1], b[2], b[3] + 1}, b[4:]...),
-		"bucket beyond the last": {0, 1, 4, 0xff, 0xff, 0x03, 1},
-		"pair cut in two":        {0, 1, 1, 5},
+// A value below 128 is read back as it was; others as the middle of the values that
+// share its bucket, 2 of them from 128 on, 4 from 256 on, 8 from 512 on and so forth.
+func TestHistogramReadsBackTheMiddle(t *testing.T) {
+	for v, want := range map[int64]int64{
+		0: 0, 1: 1, 127: 127, 128: 128, 129: 128, 130: 130, 255: 254, 256: 257, 259: 257, 260: 261,
+		1000: 1003, 1007: 1003, 1008: 1011, 1023: 1019, 1024: 1031,
 	} {
-		if _, _, err := DecodeHistogram(damaged); err == nil {
-			t.Errorf("%s: no error", name)
+		var h Histogram
+		h.Add(v)
+		h.Add(math.MaxInt64)
+		if got := h.Quantiles(.5)[0]; got != want {
+			t.Errorf("%d is read back as %d, want %d", v, got, want)
+		}
+	}
+}
+
+// Of 48 buckets there is a list; from one more on an array, no longer than it must be.
+// Only buckets in use are written, each by its distance from the one before.
+func TestHistogramForms(t *testing.T) {
+	var h Histogram
+	want := []byte{94, 48, 96, 0, 1} // the highest, how many, bytes of pairs, and the first
+	for v := int64(0); v < 96; v += 2 {
+		h.Add(v)
+	}
+	for range 47 {
+		want = append(want, 2, 1)
+	}
+	if b, _ := h.AppendBinary(nil); !slices.Equal(b, want) || len(h.few) != 48 || h.counts != nil {
+		t.Errorf("48 buckets: %d in a list, %d in an array, encoded %v", len(h.few), len(h.counts), b)
+	}
+	h.Add(96)
+	want = append(want, 2, 1)
+	want[0], want[1], want[2] = 96, 49, 98
+	if b, _ := h.AppendBinary(nil); !slices.Equal(b, want) || h.few != nil || len(h.counts) != 97 {
+		t.Errorf("49 buckets: %d in a list, %d in an array, encoded %v", len(h.few), len(h.counts), b)
+	}
+	h.Add(100)
+	if len(h.counts) != 101 {
+		t.Errorf("an array of %d for values up to 100", len(h.counts))
+	}
+	h.Pack()
+	if n := testing.AllocsPerRun(1, h.Pack); n != 0 {
+		t.Error("one that is packed is packed again")
+	}
+	h.Add(50)
+	h.AddN(101, 2)
+	if got := h.Quantiles(.5, .98, 1); h.Packed() || h.Count() != 53 || h.Max() != 101 || !slices.Equal(got, []int64{50, 101, 101}) {
+		t.Errorf("added to a packed one: %v of %d up to %d", got, h.Count(), h.Max())
+	}
+}
+
+// Whoever reads pairs later relies on this: that they are whole, of buckets that exist,
+// and as many values as they say.
+func TestWhatAHistogramIsReadFrom(t *testing.T) {
+	pairs := func(numbers ...uint64) (b []byte) {
+		for _, n := range numbers {
+			b = binary.AppendUvarint(b, n)
+		}
+		return b
+	}
+	last := uint64(bucketLimit - 1)
+	for _, c := range []struct {
+		name  string
+		top   int64
+		n     int
+		pairs []byte
+		want  []int64 // 1st and last value; nil: refused
+	}{
+		{"nothing", 0, 0, nil, []int64{}},
+		{"one value", 5, 1, pairs(5, 1), []int64{5, 5}},
+		{"two buckets", 9, 3, pairs(5, 1, 4, 2), []int64{5, 9}},
+		{"more of one bucket than a byte holds", 9, 129, pairs(0, 128, 9, 1), []int64{0, 9}},
+		{"a bucket beyond what a byte holds", 1 << 20, 1, pairs(128, 1), []int64{128, 128}},
+		{"a number longer than it needs to be", 9, 1, []byte{0x89, 0, 1}, []int64{9, 9}},
+		{"as many as a bucket can count", 5, math.MaxUint32, pairs(5, math.MaxUint32), []int64{5, 5}},
+		{"more than a bucket can count", 5, math.MaxUint32 + 1, pairs(5, math.MaxUint32+1), nil},
+		{"the last bucket", math.MaxInt64, 2, pairs(5, 1, last-5, 1), []int64{5, bucketMid(uint16(last))}},
+		{"one beyond the last", math.MaxInt64, 2, pairs(5, 1, last-4, 1), nil},
+		{"so far that it comes round to the one before", 9, 2, pairs(5, 1, math.MaxUint64, 1), nil},
+		{"a negative highest value", -1, 1, pairs(5, 1), nil},
+		{"fewer values than pairs say", 5, 1, pairs(5, 2), nil},
+		{"fewer than none", 5, -1, pairs(5, 1), nil},
+		{"more", 5, 3, pairs(5, 2), nil},
+		{"a pair cut in two", 5, 0, pairs(5), nil},
+		{"a pair cut in two, of a longer number", 5, 0, pairs(500), nil},
+		{"a distance cut in two", 5, 0, []byte{0x80}, nil},
+		{"a count cut in two", 5, 0, []byte{5, 0x80}, nil},
+		{"a number of more than 64 bits", 5, 0, append(slices.Repeat([]byte{0xff}, 10), 1, 1), nil},
+		{"a count of more than 64 bits", 5, 0, append(append([]byte{5}, slices.Repeat([]byte{0xff}, 10)...), 1), nil},
+	} {
+		h := Histogram{n: 7}
+		err := h.SetPairs(c.top, c.n, c.pairs)
+		if (err != nil) != (c.want == nil) {
+			t.Errorf("%s: error %v", c.name, err)
+			continue
+		}
+		encoded := append(pairs(uint64(c.top), uint64(c.n), uint64(len(c.pairs))), c.pairs...)
+		decoded, rest, err := DecodeHistogram(append(encoded, "rest"...))
+		if (err != nil) != (c.want == nil) {
+			t.Errorf("%s: decoded: error %v", c.name, err)
+			continue
+		}
+		if c.want == nil {
+			continue
+		}
+		for _, got := range []*Histogram{&h, decoded} {
+			if !slices.Equal(got.Quantiles(1e-9, 1), c.want) || got.Count() != c.n || got.Max() != c.top || string(rest) != "rest" {
+				t.Errorf("%s: %v of %d up to %d, and %q", c.name, got.Quantiles(1e-9, 1), got.Count(), got.Max(), rest)
+			}
+		}
+		var added Histogram // one that grows while they are read
+		added.AddN(5, 2)
+		if added.Merge(&h); added.Count() != c.n+2 {
+			t.Errorf("%s: added: %d", c.name, added.Count())
 		}
 	}
 }
