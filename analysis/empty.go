@@ -12,9 +12,8 @@ import (
 // refusal are n requests that the load balancer refused for want of a target; their
 // starts and ends lie between two moments.
 type refusal struct {
-	from, to time.Time
+	from, to point
 	n        int
-	cut      time.Duration // by less than which both may have been later
 }
 
 // findEmpty finds, per target group, the stretches in which no target was in rotation
@@ -38,16 +37,16 @@ func (b *bench) findEmpty() {
 		served := 0                        // refused while the group served
 		for _, r := range refused {
 			// The first hole that ends after the refusal began: no other one can hold it.
-			i, _ := slices.BinarySearchFunc(gaps, r.from, func(h span, t time.Time) int {
+			i, _ := slices.BinarySearchFunc(gaps, r.from.at, func(h span, t time.Time) int {
 				if h.to.After(t) {
 					return 1
 				}
 				return -1
 			})
 			switch {
-			case i < len(gaps) && !r.from.Before(gaps[i].from) && r.to.Before(gaps[i].to) && !r.to.Add(r.cut).After(gaps[i].to):
+			case i < len(gaps) && !r.from.at.Before(gaps[i].from) && r.to.before(gaps[i].to):
 				of[i] = append(of[i], r)
-			case i < len(gaps) && r.cut > 0 && gaps[i].from.Before(r.to.Add(r.cut)): // in it, or while the group served
+			case i < len(gaps) && r.to.by.After(r.to.at) && gaps[i].from.Before(r.to.by): // in it, or while the group served
 			default:
 				served += r.n
 			}
@@ -67,7 +66,7 @@ func (b *bench) findEmpty() {
 			case long[i] && binomialAtLeast(n, n+elsewhere, float64(length)/float64(length+rest)) < significance:
 				from, to := h.to, h.from
 				for _, r := range of[i] {
-					from, to = earliest(from, r.from.Add(r.cut)), latest(to, r.to)
+					from, to = earliest(from, r.from.by), latest(to, r.to.at)
 				}
 				b.empty[group] = append(b.empty[group], span{from, to})
 			case long[i] && length > time.Second, n > 0 && served == 0:
@@ -82,8 +81,8 @@ func (b *bench) findEmpty() {
 // second's; and the moment of its last answer.
 func (b *bench) sentTimes() map[string][]span {
 	times := map[string][]span{}
-	add := func(group string, from, to time.Time) {
-		times[group] = cover(times[group], span{from, to.Add(time.Microsecond)})
+	add := func(group string, from time.Time, to point) {
+		times[group] = cover(times[group], span{from, latest(to.at.Add(time.Microsecond), to.by)})
 	}
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
@@ -94,9 +93,9 @@ func (b *bench) sentTimes() map[string][]span {
 		if group == "" {
 			group = b.byName[c.Target].group
 		}
-		add(group, c.begun().from, b.by(c.Source, c.begun().to))
+		add(group, c.begun().from, b.point(c.Source, c.begun().to))
 		if c.TargetStatus > 0 {
-			add(group, c.Last, b.by(c.Source, c.Last))
+			add(group, c.Last, b.point(c.Source, c.Last))
 		}
 	}
 	for i := range b.obs.Handled {
@@ -106,7 +105,7 @@ func (b *bench) sentTimes() map[string][]span {
 			if r := b.logged[probeID{h.Run, h.Seq}]; r != nil && r.TargetGroup != "" {
 				group = r.TargetGroup
 			}
-			add(group, at, b.by(h.Source, at))
+			add(group, at, b.point(h.Source, at))
 		}
 	}
 	for group := range times {
@@ -131,12 +130,12 @@ func (b *bench) refusedFor(group string) []refusal {
 	var list []refusal
 	for i := range b.obs.Requests {
 		if r := &b.obs.Requests[i]; b.wantsTarget(&r.CellKey, group) && b.inWindow(r.End) {
-			list = append(list, refusal{r.moment(), r.End, 1, b.cuts[r.Source]})
+			list = append(list, refusal{b.point(r.Source, r.moment()), b.point(r.Source, r.End), 1})
 		}
 	}
 	for _, c := range b.unkept {
 		if b.wantsTarget(&c.CellKey, group) && b.inWindow(c.Last) {
-			list = append(list, refusal{c.First, c.Last, c.n, b.cuts[c.Source]})
+			list = append(list, refusal{b.point(c.Source, c.First), b.point(c.Source, c.Last), c.n})
 		}
 	}
 	return list
