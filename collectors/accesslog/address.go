@@ -26,7 +26,7 @@ func isAddress(b []byte) bool {
 	if len(b) > 64 { // longer than any address with its zone
 		return false
 	}
-	_, err := netip.ParseAddr(string(b))
+	_, err := netip.ParseAddr(view(b))
 	return err == nil
 }
 

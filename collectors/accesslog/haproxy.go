@@ -58,6 +58,9 @@ func (f *haproxyFormat) parse(line []byte, e *entry) (reject, bool) {
 	if !ok {
 		return diagnoseHAProxy(line), false
 	}
+	if bytes.HasSuffix(header, []byte(" times: [")) { // rsyslog's "message repeated 4 times: [ … ]"
+		return reject{reasonPrefixed, "syslog made one line of several equal ones; let it write each (RepeatedMsgReduction off)", KindHAProxy}, false
+	}
 	if what := f.middle(rest); what != "" {
 		if other, is := notProxys(line, KindHAProxy); is {
 			return other, false
@@ -106,20 +109,59 @@ func (f *haproxyFormat) begin(line []byte) (start int64, header, rest []byte, ok
 			return 0, nil, nil, false
 		}
 		i += from
-		end := bytes.IndexByte(line[i:], ']')
+		end := bytes.IndexByte(line[i:min(len(line), i+maxTimeText)], ']')
 		if end < 0 {
-			return 0, nil, nil, false
+			from = i + 1
+			continue
 		}
 		end += i
 		if at, ok := parseLocal(line[i+1:end], f.zone); ok && i > 1 && line[i-1] == ' ' {
 			before := line[:i-1]
 			space := bytes.LastIndexByte(before, ' ')
 			f.fields[haproxyClient], f.fields[haproxyDate] = before[space+1:], line[i+1:end]
-			return at, before[:max(space, 0)], line[end+1:], bytes.IndexByte(f.fields[haproxyClient], ':') >= 0
+			header = before[:max(space, 0)]
+			return f.ofTwo(at, header), header, line[end+1:], bytes.IndexByte(f.fields[haproxyClient], ':') >= 0
 		}
 		from = i + 1
 	}
 }
+
+// ofTwo decides, of a time without an offset that the zone's clocks show twice, which
+// of the two is meant: the one nearer to the time in syslog's header, where that has an
+// offset. Else it stays as it is.
+func (f *haproxyFormat) ofTwo(at int64, header []byte) int64 {
+	const sure = int64(20 * time.Minute / time.Microsecond) // less than any clock is set back
+	logged, ok := f.loggedAt(header)
+	if !ok || f.zone == nil || abs(logged-at) < sure {
+		return at
+	}
+	shown := time.UnixMicro(at).In(f.zone)
+	for _, by := range []time.Duration{time.Hour, -time.Hour, 30 * time.Minute, -30 * time.Minute} {
+		other := shown.Add(by)
+		if other.Format(time.DateTime) == shown.Format(time.DateTime) && abs(logged-other.UnixMicro()) < abs(logged-at) {
+			return other.UnixMicro()
+		}
+	}
+	return at
+}
+
+// loggedAt is the time in a syslog header, if that tells its offset from UTC: at the
+// header's begin, or behind priority and version.
+func (f *haproxyFormat) loggedAt(header []byte) (int64, bool) {
+	first, rest := word(header)
+	if bytes.HasSuffix(first, []byte(">1")) {
+		first, _ = word(rest)
+	} else if end := bytes.IndexByte(first, '>'); end > 0 && first[0] == '<' {
+		first = first[end+1:]
+	}
+	const whole = len("2006-01-02T15:04:05")
+	if len(first) <= whole || first[len(first)-1] != 'Z' && bytes.IndexAny(first[whole:], "+-") < 0 {
+		return 0, false
+	}
+	return parseISO(first, nil)
+}
+
+func abs(n int64) int64 { return max(n, -n) }
 
 // middle takes everything after the date apart. It answers what is wrong, or "".
 func (f *haproxyFormat) middle(rest []byte) string {
@@ -181,7 +223,7 @@ func (f *haproxyFormat) ending(e *entry) {
 	case who == 'P' && when == 'T': // a tarpit answers 500 on purpose
 		e.outcome = analysis.OutcomeRejected
 	case who == '-' || who == 'L' || e.status == 101:
-	case (when == 'D' || when == 'L') && e.status > 0 && e.status < 500: // the answer broke off
+	case (when == 'D' || when == 'L') && e.status >= 200 && e.status < 300: // the answer broke off
 		e.outcome = analysis.OutcomeBadBody
 	}
 	if tries > 0 && answered(e) {

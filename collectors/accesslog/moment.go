@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// maxTimeText is more than the length of any time in a log.
+const maxTimeText = 48
+
 // parseLocal reads the time that nginx calls $time_local ("28/Sep/1970:12:00:00
 // +0600") and the one of HAProxy ("06/Feb/2009:12:14:14.655", without an offset) as
 // microseconds since 1970. A time without an offset is one of zone's.
@@ -32,8 +35,7 @@ func parseLocal(b []byte, zone *time.Location) (int64, bool) {
 		if zone == nil || zone == time.UTC {
 			return seconds*1e6 + micros, true
 		}
-		local := time.Date(int(y), time.Month(month), int(day), int(hour), int(minute), int(second), 0, zone)
-		return local.Unix()*1e6 + micros, true
+		return inZone(seconds, zone)*1e6 + micros, true
 	}
 	if rest[0] == ' ' {
 		rest = rest[1:]
@@ -42,16 +44,25 @@ func parseLocal(b []byte, zone *time.Location) (int64, bool) {
 	return (seconds-offset)*1e6 + micros, ok
 }
 
+// inZone is the moment, in seconds since 1970, at which a zone's clocks show what
+// UTC's show at another one. Of a time that they show twice it is one of the two.
+func inZone(seconds int64, zone *time.Location) int64 {
+	t := time.Unix(seconds, 0).UTC()
+	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), 0, zone).Unix()
+}
+
 // parseISO reads an ISO 8601 time with its offset from UTC, as nginx's $time_iso8601
-// has it ("1970-09-28T12:00:00+06:00"). Without one it is UTC.
-func parseISO(b []byte) (int64, bool) {
+// has it ("1970-09-28T12:00:00+06:00"). One without an offset is one of zone's.
+func parseISO(b []byte, zone *time.Location) (int64, bool) {
 	const whole = len("2006-01-02T15:04:05")
-	if len(b) <= whole {
-		return parseTime(b)
-	}
-	at := bytes.IndexAny(b[whole:], "+-")
+	at := bytes.IndexAny(b[min(len(b), whole):], "+-")
 	if at < 0 {
-		return parseTime(b)
+		micros, ok := parseTime(b)
+		if ok && zone != nil && zone != time.UTC && b[len(b)-1] != 'Z' {
+			seconds := floorDiv(micros, 1e6)
+			micros += (inZone(seconds, zone) - seconds) * 1e6
+		}
+		return micros, ok
 	}
 	micros, ok := parseTime(b[:whole+at])
 	offset, known := parseOffset(b[whole+at:])

@@ -1,6 +1,7 @@
 package accesslog
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -95,6 +96,9 @@ func (v *nginxValues) entry(e *entry) (reject, bool) {
 		e.start, e.hasStart = end-took, true
 	}
 	e.client, e.clientPort = absent(v.of[nginxRemoteAddr]), absent(v.of[nginxRemotePort])
+	if prefix := beforeAddress(e.client); prefix != nil {
+		return reject{reasonPrefixed, fmt.Sprintf("%s stands before the line", quote(prefix)), KindNginx}, false
+	}
 	e.agent, e.host = absent(v.of[nginxAgent]), absent(v.of[nginxHost])
 	if request := absent(v.of[nginxRequest]); request != nil {
 		e.method, e.url, e.protocol = splitRequest(request)
@@ -109,7 +113,7 @@ func (v *nginxValues) entry(e *entry) (reject, bool) {
 	case e.targetStatus >= 500: // whatever became of it
 	case status == 444: // nginx was told to close without an answer
 		e.outcome = analysis.OutcomeRejected
-	case status == 0: // the connection went before there was an answer
+	case status == 0 || status == 9: // the connection went before there was an answer; 9 is nginx's 0 for HTTP/0.9
 		e.outcome = analysis.OutcomeClientAbort
 	}
 	e.webSocket = status == 101
@@ -117,18 +121,36 @@ func (v *nginxValues) entry(e *entry) (reject, bool) {
 	return reject{}, true
 }
 
+// beforeAddress is what stands before a client's address, as syslog and grep put it
+// there; nil where nothing does, or where no address follows it.
+func beforeAddress(client []byte) []byte {
+	blank := bytes.IndexByte(client, ' ') >= 0
+	if !blank && (bytes.IndexByte(client, ':') < 0 || isAddress(client)) {
+		return nil
+	}
+	for i := len(client) - 1; i > 0; i-- {
+		if c := client[i-1]; (c == ' ' || c == ':') && isAddress(client[i:]) {
+			if i > 1 && client[i-2] == ',' { // a list of addresses
+				return nil
+			}
+			return client[:i]
+		}
+	}
+	return nil
+}
+
 func (v *nginxValues) end() (int64, bool) {
 	if at, ok := parseSeconds(v.of[nginxMsec]); ok { // the finest
 		return at, true
 	}
-	if at, ok := parseISO(v.of[nginxTimeISO]); ok {
+	if at, ok := parseISO(v.of[nginxTimeISO], v.zone); ok {
 		return at, true
 	}
 	if at, ok := parseLocal(v.of[nginxTimeLocal], v.zone); ok {
 		return at, true
 	}
 	b := v.of[nginxTime]
-	if at, ok := parseISO(b); ok {
+	if at, ok := parseISO(b, v.zone); ok {
 		return at, true
 	}
 	if at, ok := parseLocal(b, v.zone); ok {
@@ -144,7 +166,8 @@ func (v *nginxValues) end() (int64, bool) {
 // that from the same status of the server's own; where the log does not have it,
 // these two are put down to nginx if the client got them too. If it got no failure
 // (error_page with "=200"), a 5xx in $upstream_status is one all the same: of the
-// server's own, or of nginx where the header's time says that no answer came.
+// server's own, or of nginx where the header's time says that no answer came, or where
+// no server could be chosen.
 func (v *nginxValues) attempts(e *entry) {
 	logged := false
 	for list := range v.ups.lists {
@@ -168,12 +191,15 @@ func (v *nginxValues) attempts(e *entry) {
 		return
 	}
 	last := &e.upstreams[len(e.upstreams)-1]
+	status, _ := parseStatus(last.status)
+	replaced := status >= 500 && e.status >= 100 && e.status < 499
 	if last.addr != nil && !isServer(last.addr) { // no server could be chosen
+		if replaced {
+			e.outcome = analysis.OutcomeLB5xx
+		}
 		return
 	}
 	e.target = last.addr
-	status, _ := parseStatus(last.status)
-	replaced := status >= 500 && e.status >= 100 && e.status < 499
 	switch {
 	case v.ups.lists[upstreamHeader] != nil:
 		if v.ups.last(upstreamHeader) == nil {

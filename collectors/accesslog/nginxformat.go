@@ -159,14 +159,11 @@ func outOfFormat(line []byte, want, detail string) reject {
 func (s *nginxStep) beforeTime(b []byte, first int, zone *time.Location) int {
 	for at := first; ; {
 		value := b[at+len(s.after):]
-		if s.ahead != "" {
-			end := bytes.Index(value, []byte(s.ahead))
-			if end < 0 {
-				return first
-			}
-			value = value[:end]
-		}
 		next := bytes.Index(value, []byte(s.after))
+		if s.ahead != "" {
+			value = value[:min(len(value), maxTimeText+len(s.ahead))]
+			value = value[:max(bytes.Index(value, []byte(s.ahead)), 0)]
+		}
 		if next < 0 && at == first || anyTime(value, zone) {
 			return at
 		}
@@ -179,10 +176,13 @@ func (s *nginxStep) beforeTime(b []byte, first int, zone *time.Location) int {
 
 // anyTime reports whether b is a time in one of nginx's forms.
 func anyTime(b []byte, zone *time.Location) bool {
+	if len(b) > maxTimeText {
+		return false
+	}
 	if _, ok := parseLocal(b, zone); ok {
 		return true
 	}
-	if _, ok := parseISO(b); ok {
+	if _, ok := parseISO(b, zone); ok {
 		return true
 	}
 	_, ok := parseSeconds(b)
@@ -254,7 +254,7 @@ func (f *nginxFormat) appendFields(b []byte) []byte {
 
 // nginxNames are the names of what extensions may find.
 var nginxNames = map[int]string{
-	nginxRequestTime: "request_time", nginxUpstreams + upstreamAddr: "upstream_addr", nginxUpstreams + upstreamStatus: "upstream_status",
+	nginxMsec: "msec", nginxRequestTime: "request_time", nginxUpstreams + upstreamAddr: "upstream_addr", nginxUpstreams + upstreamStatus: "upstream_status",
 	nginxUpstreams + upstreamResponse: "upstream_response_time", nginxUpstreams + upstreamConnect: "upstream_connect_time",
 	nginxUpstreams + upstreamHeader: "upstream_header_time",
 }

@@ -18,9 +18,10 @@ type jsonMember struct {
 	name, value []byte // value is nil for null
 }
 
-// jsonVar is the variable that a member's name stands for: its own, or what log
-// shippers and their users call it.
-func jsonVar(name []byte) int {
+// nginxAlias is the variable that a member stands for whose name is none of nginx's
+// own, but what log shippers and their users call it. It counts only where the line
+// does not have the variable itself: whoever has both means something else by it.
+func nginxAlias(name []byte) int {
 	switch string(name) {
 	case "time", "timestamp", "@timestamp", "ts":
 		return nginxTime
@@ -39,7 +40,7 @@ func jsonVar(name []byte) int {
 	case "duration":
 		return nginxRequestTime
 	}
-	return nginxVar(view(name))
+	return nginxOther
 }
 
 func (f *nginxJSON) parse(line []byte, e *entry) (reject, bool) {
@@ -55,10 +56,13 @@ func (f *nginxJSON) parse(line []byte, e *entry) (reject, bool) {
 		}
 		return r, false
 	}
+	var own [nginxVars]bool // told under nginx's own name
 	for i := range f.members {
 		m := &f.members[i]
-		is := jsonVar(m.name)
-		if is == nginxOther {
+		is := nginxVar(view(m.name))
+		if is != nginxOther {
+			own[is] = true
+		} else if is = nginxAlias(m.name); is == nginxOther || own[is] {
 			continue
 		}
 		// An URI with its query says more than one without.

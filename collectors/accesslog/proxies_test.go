@@ -100,14 +100,44 @@ func TestZones(t *testing.T) {
 	for text, want := range map[string]int64{
 		"1970-09-28T12:00:00+06:00": 23349600e6, "1970-09-28T12:00:00.5-0100": 23374800500000, "1970-09-28T06:00:00Z": 23349600e6,
 	} {
-		if got, ok := parseISO([]byte(text)); !ok || got != want {
+		if got, ok := parseISO([]byte(text), seoul); !ok || got != want {
 			t.Errorf("%s = %d, %v; want %d", text, got, ok, want)
 		}
 	}
+	if got, ok := parseISO([]byte("1970-09-28T15:00:00.5"), seoul); !ok || got != 23349600500000 {
+		t.Errorf("without an offset: %d, %v", got, ok)
+	}
 	for _, text := range []string{"1970-09-28T12:00:00Z+06:00", "1970-09-28T12:00:00+6", "1970-09-28"} {
-		if _, ok := parseISO([]byte(text)); ok {
+		if _, ok := parseISO([]byte(text), nil); ok {
 			t.Errorf("%q was taken for a time", text)
 		}
+	}
+}
+
+// An hour that a zone's clocks show twice: the time in syslog's header tells which one
+// is meant, and only where it tells its offset.
+func TestTheHourThatComesTwice(t *testing.T) {
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rest = ` haproxy[1]: 10.0.0.1:1 [25/Oct/2026:02:30:00.250] fe be/s 0/0/0/10/12 200 10 - - ---- 1/1/0/0/0 0/0 "GET / HTTP/1.1"`
+	first, second := time.Date(2026, 10, 25, 0, 30, 0, 250e6, time.UTC), time.Date(2026, 10, 25, 1, 30, 0, 250e6, time.UTC)
+	for header, want := range map[string]time.Time{
+		"2026-10-25T02:30:00.300000+02:00 lb1":    first,
+		"2026-10-25T02:30:00.300000+01:00 lb1":    second,
+		"<134>2026-10-25T00:30:00Z lb1":           first,
+		"<134>1 2026-10-25T01:30:00.3Z lb1 x - -": second,
+		"2026-10-25T03:30:00+01:00 lb1":           second, // an hour later: no other one is nearer
+	} {
+		f, e := haproxyFormat{zone: berlin}, entry{}
+		if why, ok := f.parse([]byte(header+rest), &e); !ok || e.start != want.UnixMicro() {
+			t.Errorf("%s: %v %v, want %v", header, why, at(e.start), want)
+		}
+	}
+	f, e := haproxyFormat{zone: berlin}, entry{}
+	if _, ok := f.parse([]byte("Oct 25 02:30:00 lb1"+rest), &e); !ok || e.start != first.UnixMicro() && e.start != second.UnixMicro() {
+		t.Errorf("without an offset: %v", at(e.start))
 	}
 }
 

@@ -122,9 +122,9 @@ func proxyOf(line []byte) string {
 			break
 		}
 		from += i + 2
-		end := bytes.IndexByte(line[from:], ']')
+		end := bytes.IndexByte(line[from:min(len(line), from+maxTimeText)], ']')
 		if end < 0 {
-			break
+			continue
 		}
 		if _, ok := parseLocal(line[from:from+end], nil); ok && bytes.HasPrefix(line[from+end:], []byte(`] "`)) {
 			return KindNginx

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -18,6 +19,11 @@ const (
 	// they are not understood; those beyond are counted only.
 	setAsideKept  = 20000
 	setAsideBytes = 16 << 20
+
+	// runsKept and knownKept bound, per object, the runs of probers that are told apart,
+	// and their requests: of five minutes of one node, 800 a second.
+	runsKept  = 1 << 10
+	knownKept = 1 << 18
 
 	routesKept = 1 << 15 // paths whose route is remembered
 	textsKept  = 1 << 12 // texts of requests that are shared
@@ -49,17 +55,18 @@ type rollup struct {
 	lastRoute       string
 	lastRouteNumber uint32
 
-	latencies latencies
-	cells     map[cellKey]int32
-	sums      []cellSum
-	lastKey   cellKey
-	lastCell  int32
-	known     map[knownKey]*[]uint32
-	singles   singles
-	aside     []analysis.SetAsideLine
-	asideSize int
-	texts     map[string]string
-	scratch   []byte
+	latencies  latencies
+	cells      map[cellKey]int32
+	sums       []cellSum
+	lastKey    cellKey
+	lastCell   int32
+	known      map[knownKey]*[]uint32
+	knownCount int
+	singles    singles
+	aside      []analysis.SetAsideLine
+	asideSize  int
+	texts      map[string]string
+	scratch    []byte
 }
 
 // cellKey is [analysis.CellKey] with numbers for names.
@@ -209,9 +216,21 @@ func (r *rollup) count(e *entry, number int) {
 	}
 }
 
+// addKnown notes that a request of a prober is in the log. Anybody can send what looks
+// like one: where there are too many runs, those with a single request are forgotten,
+// which a prober at work does not have, and no more than knownKept requests are noted.
 func (r *rollup) addKnown(node uint32, run string, seq int) {
 	seqs := r.known[knownKey{node, run}]
+	if r.knownCount++; r.knownCount > knownKept {
+		return
+	}
 	if seqs == nil {
+		if len(r.known) >= runsKept {
+			maps.DeleteFunc(r.known, func(_ knownKey, seqs *[]uint32) bool { return len(*seqs) == 1 })
+		}
+		if len(r.known) >= runsKept {
+			return
+		}
 		seqs = new([]uint32)
 		r.known[knownKey{node, strings.Clone(run)}] = seqs // run is part of the line
 	}

@@ -117,6 +117,28 @@ func TestFailuresAreKeptOneByOne(t *testing.T) {
 	}
 }
 
+// Anybody can call himself a prober: runs that nobody can have made up in numbers are
+// forgotten, and a prober at work is not.
+func TestManyRunsOfNobody(t *testing.T) {
+	var text strings.Builder
+	agent := func(run string, seq int) {
+		text.WriteString(logLine{agent: fmt.Sprintf("gapless-probe/1 %s-%06d", run, seq)}.String())
+	}
+	agent("r1", 1)
+	agent("r1", 2)
+	for i := range 3 * runsKept {
+		agent(fmt.Sprintf("x%d", i), 1)
+		if i%100 == 0 {
+			agent("r1", 3+i/100)
+		}
+	}
+	b := rollUp(t, benchRules(t), []byte(text.String()))
+	i := slices.IndexFunc(b.Known, func(k analysis.KnownRequests) bool { return k.Run == "r1" })
+	if len(b.Known) > runsKept || i < 0 || len(b.Known[i].Seqs) != 2+(3*runsKept+99)/100 {
+		t.Errorf("%d runs, of r1 %+v", len(b.Known), b.Known[max(i, 0)].Seqs)
+	}
+}
+
 func TestKnownRequestsOfSeveralRuns(t *testing.T) {
 	var text strings.Builder
 	for _, id := range []string{"r2-000003", "r1-000009", "r1-000002", "r2-000001", "r1-000009", "r3-x"} {
