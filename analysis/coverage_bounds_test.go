@@ -276,7 +276,7 @@ func TestCoverageOfAnAccessLog(t *testing.T) {
 	cut := object(b, "n1", 0, 150)
 	cut.Lines, cut.SetAside, cut.Partial = 5, 1, true
 	rest := object(b, "n2", 150, 301)
-	rest.Lines, rest.SetAside = 7, 2
+	rest.Lines, rest.SetAside, rest.Requestless = 7, 4, 2
 	object(b, "n3", 150, 301)
 	now(b, 310)
 	b.blindOf("alb")

@@ -12,7 +12,7 @@ func (b *bench) coverAccessLog(source string) Coverage {
 			continue
 		}
 		*c.Lines += o.Lines
-		*c.Malformed += o.SetAside
+		*c.Malformed += o.SetAside - o.Requestless
 		if end := o.To; end.IsZero() { // nobody knows how far it reaches
 		} else if end.After(b.obs.At) { // it was written before its period ended: more may follow
 			horizon[o.Node] = latest(horizon[o.Node], o.From)

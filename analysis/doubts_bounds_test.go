@@ -30,6 +30,8 @@ func TestDoubtsAboutALog(t *testing.T) {
 		{"lines of another log", func(b *table) { object(b, "edge", 100, 160, 3) }, 60, 300, ""},
 		{"lines of two objects", func(b *table) { object(b, "alb", 100, 160, 3); object(b, "alb", 160, 220, 4) }, 60, 300, "lines-not-understood 7;"},
 		{"all understood", func(b *table) { object(b, "alb", 100, 160, 0) }, 60, 300, ""},
+		{"lines that stand for no request", func(b *table) { object(b, "alb", 100, 160, 3).Requestless = 3 }, 60, 300, ""},
+		{"and one more", func(b *table) { object(b, "alb", 100, 160, 4).Requestless = 3 }, 60, 300, "lines-not-understood 1;"},
 		{"up to the scope", func(b *table) { object(b, "alb", 0, 60, 3) }, 60, 300, ""},
 		{"into it", func(b *table) { object(b, "alb", 0, 61, 3) }, 60, 300, "lines-not-understood 3;"},
 		{"from its end on", func(b *table) { object(b, "alb", 300, 360, 3) }, 60, 300, ""},

@@ -23,7 +23,7 @@ func (b *bench) logDoubts(source string, from, to time.Time) []logDoubt {
 	lines := 0
 	for _, o := range b.obs.Objects {
 		if o.Source == source && (o.To.IsZero() || o.To.After(from)) && o.From.Before(to) {
-			lines += o.SetAside
+			lines += o.SetAside - o.Requestless
 		}
 	}
 	if lines > 0 {

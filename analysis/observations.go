@@ -308,9 +308,12 @@ type Object struct {
 	Lines      int
 	Understood int
 	SetAside   int
-	Unmatched  int    // of those understood: rows that the configured match leaves out; not counted in cells
-	Partial    bool   // cut short; whole lines before the cut were kept
-	Error      string // empty unless it could not be read
+	// Requestless are the lines among those set aside that stand for no request, of which
+	// nothing can have failed: empty ones, and what a proxy says of its servers or itself.
+	Requestless int
+	Unmatched   int    // of those understood: rows that the configured match leaves out; not counted in cells
+	Partial     bool   // cut short; whole lines before the cut were kept
+	Error       string // empty unless it could not be read
 	// Arrived is when the object was delivered, as its store says; zero where that is
 	// not known (a file's time may be that of a copy).
 	Arrived time.Time

@@ -147,6 +147,7 @@ CREATE TABLE object (
     lines        INTEGER NOT NULL,
     understood   INTEGER NOT NULL,
     set_aside    INTEGER NOT NULL,
+    requestless  INTEGER NOT NULL, -- of those set aside: lines that stand for no request
     unmatched    INTEGER NOT NULL, -- of those understood: of another service
     partial      INTEGER NOT NULL CHECK (partial IN (0, 1)),
     error        TEXT NOT NULL,

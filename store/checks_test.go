@@ -19,7 +19,7 @@ func healthCheck(when time.Time, pass bool) analysis.HealthCheckResult {
 
 func checksObject(key string, checks ...analysis.HealthCheckResult) analysis.ObjectBatch {
 	return analysis.ObjectBatch{Object: analysis.Object{Source: "checks", Node: "10.0.0.1", Key: key, From: at(0), To: at(300),
-		Lines: 9, Understood: 8, SetAside: 1, Unmatched: 2, Arrived: at(330)}, Checks: checks}
+		Lines: 9, Understood: 8, SetAside: 1, Requestless: 1, Unmatched: 2, Arrived: at(330)}, Checks: checks}
 }
 
 func TestHealthChecksReachBeforeTheWindow(t *testing.T) {

@@ -48,9 +48,9 @@ func (db *DB) Objects(ctx context.Context, service, source string, skip, limit i
 		}
 		page.Rows, err = rowsOf(ctx, s, func(rows *sql.Rows, o *ObjectRow) error {
 			o.Source = source
-			return rows.Scan(&o.Key, &o.Node, stamp{&o.From}, stamp{&o.To}, &o.Lines, &o.Understood, &o.SetAside, &o.Unmatched, &o.Partial, &o.Error,
+			return rows.Scan(&o.Key, &o.Node, stamp{&o.From}, stamp{&o.To}, &o.Lines, &o.Understood, &o.SetAside, &o.Requestless, &o.Unmatched, &o.Partial, &o.Error,
 				stamp{&o.Arrived}, stamp{&o.StoredAt}, &o.Kept)
-		}, `SELECT key, node, from_at, to_at, lines, understood, set_aside, unmatched, partial, error, arrived_at, stored_at,
+		}, `SELECT key, node, from_at, to_at, lines, understood, set_aside, requestless, unmatched, partial, error, arrived_at, stored_at,
 			(SELECT count(*) FROM set_aside a WHERE a.object_id = o.id) FROM object o WHERE collector_id = ? ORDER BY key LIMIT ? OFFSET ?`, id, limit, skip)
 		return err
 	})

@@ -182,10 +182,10 @@ func nameOf(b analysis.ObjectBatch) string { return cmp.Or(b.Name, b.Key) }
 
 func (t *tx) insertObject(collector int64, b analysis.ObjectBatch, rows, all hull) (id int64, err error) {
 	o := b.Object
-	err = t.get(`INSERT INTO object (collector_id, key, name, node, version, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, unmatched, partial, error, arrived_at, stored_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
+	err = t.get(`INSERT INTO object (collector_id, key, name, node, version, from_at, to_at, rows_from, rows_to, low, high, lines, understood, set_aside, requestless, unmatched, partial, error, arrived_at, stored_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id`,
 		[]any{collector, o.Key, nameOf(b), o.Node, b.Version, micro(o.From), micro(o.To), micro(rows.from), micro(rows.to), micro(all.from), micro(all.to),
-			o.Lines, o.Understood, o.SetAside, o.Unmatched, o.Partial, o.Error, micro(o.Arrived), t.now.UnixMicro()}, &id)
+			o.Lines, o.Understood, o.SetAside, o.Requestless, o.Unmatched, o.Partial, o.Error, micro(o.Arrived), t.now.UnixMicro()}, &id)
 	return id, err
 }
 

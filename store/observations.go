@@ -191,7 +191,7 @@ func (r *observer) groups() (err error) {
 // readObjects reads the objects whose period meets the window or whose rows span it,
 // and those that may, since they were not read to their end.
 func (r *observer) readObjects() (err error) {
-	const columns = `SELECT id, key, node, from_at, to_at, lines, understood, set_aside, unmatched, partial, error, arrived_at FROM object`
+	const columns = `SELECT id, key, node, from_at, to_at, lines, understood, set_aside, requestless, unmatched, partial, error, arrived_at FROM object`
 	r.objects, err = perCollector(r, columns+`
 		WHERE collector_id = ?1 AND low BETWEEN ?2 - ?4 AND ?3 - 1 AND high >= ?2
 			AND (coalesce(from_at, to_at) < ?3 AND to_at > ?2 OR rows_from < ?3 AND rows_to >= ?2)
@@ -201,7 +201,7 @@ func (r *observer) readObjects() (err error) {
 		ORDER BY key`,
 		func(rows *sql.Rows, source string, o *objectRow) error {
 			o.Source = source
-			return rows.Scan(&o.id, &o.Key, &o.Node, stamp{&o.From}, stamp{&o.To}, &o.Lines, &o.Understood, &o.SetAside, &o.Unmatched, &o.Partial, &o.Error, stamp{&o.Arrived})
+			return rows.Scan(&o.id, &o.Key, &o.Node, stamp{&o.From}, stamp{&o.To}, &o.Lines, &o.Understood, &o.SetAside, &o.Requestless, &o.Unmatched, &o.Partial, &o.Error, stamp{&o.Arrived})
 		},
 		func(c collectorSpan) []any { return []any{r.lo, r.hi, c.longestObject} })
 	for _, o := range r.objects {

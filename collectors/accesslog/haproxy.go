@@ -65,7 +65,7 @@ func (f *haproxyFormat) parse(line []byte, e *entry) (reject, bool) {
 		if other, is := notProxys(line, KindHAProxy); is {
 			return other, false
 		}
-		if bytes.Contains(rest, []byte(": ")) && bytes.IndexByte(rest, '"') < 0 {
+		if listener, _ := word(rest); bytes.HasSuffix(listener, []byte(":")) { // frontend/bind, then what went wrong
 			return reject{reasonState, "an error of a connection, without a request", KindHAProxy}, false
 		}
 		return reject{reasonFormat, what, KindHAProxy}, false
@@ -155,7 +155,7 @@ func (f *haproxyFormat) loggedAt(header []byte) (int64, bool) {
 		first = first[end+1:]
 	}
 	const whole = len("2006-01-02T15:04:05")
-	if len(first) <= whole || first[len(first)-1] != 'Z' && bytes.IndexAny(first[whole:], "+-") < 0 {
+	if len(first) <= whole || first[len(first)-1] != 'Z' && !bytes.ContainsAny(first[whole:], "+-") {
 		return 0, false
 	}
 	return parseISO(first, nil)
@@ -394,13 +394,19 @@ func diagnoseHAProxy(line []byte) reject {
 	if other, is := notProxys(line, KindHAProxy); is {
 		return other
 	}
+	message, ofProgram := line, false
+	if at := bytes.Index(line, []byte("haproxy")); at >= 0 {
+		if end := bytes.Index(line[at:], []byte(": ")); end >= 0 {
+			message, ofProgram = line[at+end+2:], true
+		}
+	}
 	for _, sign := range []string{"Server ", "Backup Server ", "backend ", "Proxy ", "Connect from ", "Health check ", "Stopping "} {
-		if bytes.Contains(line, []byte(sign)) {
+		if bytes.HasPrefix(message, []byte(sign)) {
 			return reject{reasonState, "what HAProxy says of its servers or of itself", KindHAProxy}
 		}
 	}
-	if bytes.Contains(line, []byte("haproxy")) {
-		return reject{reasonState, "a line of HAProxy without the date of a request", KindHAProxy}
+	if ofProgram && bytes.IndexByte(message, '[') < 0 && bytes.IndexByte(message, '"') < 0 {
+		return reject{reasonState, "what HAProxy says of itself", KindHAProxy}
 	}
 	return reject{reasonFormat, "no date in brackets, as HAProxy writes it", kindUnknown}
 }

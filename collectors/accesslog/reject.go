@@ -16,7 +16,8 @@ const (
 	kindUnknown = "unknown"
 )
 
-// Reasons for setting a line aside. README lists them.
+// Reasons for setting a line aside. README lists them, and [reject.requestless] which of
+// them leave nothing open.
 const (
 	reasonEmpty    = "empty"          // nothing in the line
 	reasonTestFile = "test_file"      // what AWS writes once to try its access to the bucket
@@ -41,6 +42,12 @@ var (
 	rejectEmpty = reject{reasonEmpty, "an empty line", kindUnknown}
 	rejectLong  = reject{reasonTooLong, "the line is longer than any that a load balancer writes", kindUnknown}
 )
+
+// requestless reports whether a line stands for no request, so that none can have failed
+// in it. A line that may be what is left of a request's is none such.
+func (r reject) requestless() bool {
+	return r.reason == reasonEmpty || r.reason == reasonState || r.reason == reasonTestFile
+}
 
 // few says that a line ends before what it must have.
 func few(t *albTokens, least int, names []string, kind string) reject {

@@ -283,6 +283,9 @@ func (r *rollup) text(b []byte) string {
 
 func (r *rollup) setAside(l *line, why reject) {
 	r.object.SetAside++
+	if why.requestless() {
+		r.object.Requestless++
+	}
 	if len(r.aside) >= setAsideKept || r.asideSize >= setAsideBytes {
 		return
 	}

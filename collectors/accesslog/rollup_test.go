@@ -346,3 +346,34 @@ func cellTexts(t *testing.T, b analysis.ObjectBatch) []string {
 	slices.Sort(texts)
 	return texts
 }
+
+// Of a line that stands for no request nothing is open; of what may be left of a
+// request's line something is.
+func TestLinesWithoutARequest(t *testing.T) {
+	const request = `haproxy[1]: 192.0.2.9:1 [26/Mar/2025:14:35:48.889] web web/s1 0/0/53/1/69 200 1029 - - ---- 7/6/1/1/0 0/0 "GET /x HTTP/2.0"`
+	for text, none := range map[string]bool{
+		"": true,
+		`Mar 26 14:35:48 edge haproxy[7]: Server web/s1 is DOWN, reason: Layer4 timeout, check duration: 2001ms.`: true,
+		`Mar 26 14:35:48 edge haproxy[7]: Connect from 192.0.2.9:1 to 192.0.2.1:443 (web/HTTP)`:                   true,
+		`haproxy[7]: 192.0.2.9:1 [26/Mar/2025:14:35:48.889] web~/1: SSL handshake failure`:                        true,
+		`haproxy[7]: Loading success.`: true,
+		request[:50]:                   false, // cut within its date
+		request[:90]:                   false,
+		request[:len(request)-5]:       true, // understood
+		strings.Replace(request, " 0/0 ", " {a: b} ", 1): false,
+		`last message repeated 4 times`:                  false,
+		`x Server web/s1 is DOWN`:                        false,
+	} {
+		cfg := Config{Source: "edge", Kind: KindHAProxy, Slow: time.Hour}
+		f, err := newFormat(&cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		roll := newRollup(f, benchRules(t), &cfg, analysis.Object{Source: "edge", Key: "k"})
+		roll.add(&line{text: []byte(text), number: 1})
+		b := roll.finish(ending{lines: 1})
+		if open := b.SetAside - b.Requestless; (open == 0) != none {
+			t.Errorf("%q: %d set aside, %d of them no request: %+v", text, b.SetAside, b.Requestless, b.Lines)
+		}
+	}
+}

@@ -221,32 +221,33 @@ func (r runRecord) run(l *lineReader) (analysis.Run, error) {
 }
 
 type objectRecord struct {
-	Source     string  `json:"source"`
-	Node       *string `json:"node"`
-	Key        string  `json:"key"`
-	From       moment  `json:"from"`
-	To         moment  `json:"to"`
-	Lines      int     `json:"lines"`
-	Understood int     `json:"understood"`
-	SetAside   int     `json:"set_aside"`
-	Unmatched  int     `json:"unmatched"`
-	Partial    bool    `json:"partial"`
-	Error      *string `json:"error"`
-	Arrived    moment  `json:"arrived"`
+	Source      string  `json:"source"`
+	Node        *string `json:"node"`
+	Key         string  `json:"key"`
+	From        moment  `json:"from"`
+	To          moment  `json:"to"`
+	Lines       int     `json:"lines"`
+	Understood  int     `json:"understood"`
+	SetAside    int     `json:"set_aside"`
+	Requestless int     `json:"requestless,omitzero"`
+	Unmatched   int     `json:"unmatched"`
+	Partial     bool    `json:"partial"`
+	Error       *string `json:"error"`
+	Arrived     moment  `json:"arrived"`
 	rawBytes
 }
 
 func objectOf(o *analysis.Object) (objectRecord, error) {
 	return objectRecord{
 		Source: o.Source, Node: optional(&o.Node), Key: o.Key, From: moment{o.From}, To: moment{o.To}, Lines: o.Lines,
-		Understood: o.Understood, SetAside: o.SetAside, Unmatched: o.Unmatched, Partial: o.Partial, Error: optional(&o.Error), Arrived: moment{o.Arrived},
+		Understood: o.Understood, SetAside: o.SetAside, Requestless: o.Requestless, Unmatched: o.Unmatched, Partial: o.Partial, Error: optional(&o.Error), Arrived: moment{o.Arrived},
 	}, nil
 }
 
 func (r objectRecord) object(l *lineReader) (analysis.Object, error) {
 	return analysis.Object{
 		Source: l.name(r.Source), Node: l.names(r.Node), Key: l.name(r.Key), From: r.From.Time, To: r.To.Time, Lines: r.Lines,
-		Understood: r.Understood, SetAside: r.SetAside, Unmatched: r.Unmatched, Partial: r.Partial, Error: value(r.Error), Arrived: r.Arrived.Time,
+		Understood: r.Understood, SetAside: r.SetAside, Requestless: r.Requestless, Unmatched: r.Unmatched, Partial: r.Partial, Error: value(r.Error), Arrived: r.Arrived.Time,
 	}, nil
 }
 
