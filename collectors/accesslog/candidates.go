@@ -42,7 +42,9 @@ func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, err
 	from, to = from.Add(-spanBefore), to.Add(spanAfter)
 	var all []candidate
 	plain := false
-	err := r.place.list(ctx, from, to, func(o stored) {
+	// An object lies under the day on which it was delivered.
+	delivered := later(to, earlier(to.Add(UsualLate), r.cfg.Now()))
+	err := r.place.list(ctx, from, delivered, func(o stored) {
 		name := parseObjectName(o.key)
 		if !name.holds(logOf(r.cfg.Kind)) || name.known && (name.end.Before(from) || name.end.Add(-objectSpan).After(to) || !r.mayMatch(name)) {
 			return

@@ -4,6 +4,7 @@ package accesslog
 
 import (
 	"bytes"
+	"compress/gzip"
 	"fmt"
 	"os"
 	"path"
@@ -273,5 +274,35 @@ func TestCopyInAnotherFolder(t *testing.T) {
 				t.Errorf("read %d times", n)
 			}
 		})
+	}
+}
+
+// An object lies under the day on which it was delivered, which may be the day after
+// the one that it is about; a pass over the past looks there too.
+func TestObjectsDeliveredTheDayAfter(t *testing.T) {
+	root, sink := t.TempDir(), &memory{}
+	key := strings.Replace(objectKey("2026-10-14 02:35", "a"), "/2026/10/14/", "/2026/10/15/", 1)
+	if !strings.Contains(key, "/2026/10/15/") {
+		t.Fatal(key)
+	}
+	var text bytes.Buffer
+	w := gzip.NewWriter(&text)
+	if _, err := w.Write([]byte(logLine{}.String())); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	writeObject(t, root, key, text.Bytes())
+	if err := newReader(t, "file://"+root, sink).Collect(t.Context(), testFrom, testTo, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(sink.objects) != 1 {
+		t.Errorf("read %v", sink.objects)
+	}
+	early := func(c *Config) { c.Now = func() time.Time { return testTo } }
+	late := &memory{} // the day after has not begun
+	if err := newReader(t, "file://"+root, late, early).Collect(t.Context(), testFrom, testTo, nil); err != nil || len(late.objects) != 0 {
+		t.Errorf("read %v before it was there, %v", late.objects, err)
 	}
 }
