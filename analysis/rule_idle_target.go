@@ -33,8 +33,8 @@ func idleTarget(b *bench) ([]Finding, string) {
 		}
 		for _, l := range b.lives {
 			due, enough := perClass{}, false
-			for class, n := range dispatched[l.group] {
-				due.add(class, n/b.groupSize(l.group))
+			for _, class := range Classes {
+				due.add(class, dispatched[l.group][class]/b.groupSize(l.group))
 				enough = enough || due[class] >= enoughDue
 			}
 			if !enough || !b.healthyThroughout(l, phase) || l.mayHaveServed(phase.From.Time, phase.To.Time) {

@@ -465,6 +465,7 @@ func TestIdleTargetBounds(t *testing.T) {
 		{"five due", func(b *table) { lay(b, 10) }, fired},
 		{"four due", func(b *table) { lay(b, 9) }, "clear"},
 		{"four of users and four of tools", func(b *table) { lay(b, 9); b.cell("alb", "api-2", 60, 60.5, 9).Class = ClassTool }, "clear"},
+		{"five of users and four of tools", func(b *table) { lay(b, 10); b.cell("alb", "api-2", 60, 60.5, 9).Class = ClassTool }, "api-1 60–100 due=map[tool:4,user:5]"},
 		{"five of tools", func(b *table) { lay(b, 9); b.cell("alb", "api-2", 60, 60.5, 10).Class = ClassTool }, "api-1 60–100 due=map[tool:5,user:4]"},
 		{"more in a log that does not count", func(b *table) { lay(b, 9); b.cell("edge", "api-2", 60, 60.5, 9) }, "clear"},
 		{"more that came before the phase", func(b *table) { lay(b, 9); b.cell("alb", "api-2", 59, 60.5, 9) }, "clear"},
