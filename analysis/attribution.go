@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -65,9 +66,9 @@ func (b *bench) matchProbe(a *Attribution, p *ProbeRequest) {
 	}
 }
 
-// complete says how many of the requests known to have reached the load balancer
-// (our probes that got an answer with a status) are in each counting access log,
-// per phase. With several load-balancer nodes it cannot be known which one a
+// complete says how many of the requests known to have reached a load balancer
+// (of our probes and health samples that got an answer with a status) are in its access
+// log that counts, per phase. With several load-balancer nodes it cannot be known which one a
 // missing request would have met, so then the node is empty.
 func (b *bench) complete() []Completeness {
 	rows := b.metricRows()
@@ -78,15 +79,10 @@ func (b *bench) complete() []Completeness {
 		rows = []Completeness{}
 	}
 	for _, source := range sortedKeys(b.counting) {
-		found := map[probeID]bool{}
 		nodes := map[string]struct{}{}
 		for _, k := range b.obs.Known {
-			if k.Source != source {
-				continue
-			}
-			nodes[k.Node] = struct{}{}
-			for _, seq := range k.Seqs {
-				found[probeID{k.Run, int(seq)}] = true
+			if k.Source == source {
+				nodes[k.Node] = struct{}{}
 			}
 		}
 		node := ""
@@ -95,22 +91,12 @@ func (b *bench) complete() []Completeness {
 				node = name
 			}
 		}
-		for i, phase := range b.report.Phases {
+		for _, phase := range b.report.Phases {
 			row := Completeness{Source: source, Node: node, Phase: phase.Name, Matched: "one_by_one"}
-			for j := range b.obs.Probes {
-				p := &b.obs.Probes[j]
-				if p.Status == 0 || b.phaseAt(p.Sent) != i {
-					continue
-				}
-				row.Known++
-				if found[probeID{p.Run, p.Seq}] {
-					row.Found++
-				}
-			}
-			if len(nodes) == 0 { // the log lacks the ids: compare counts
+			if len(nodes) == 0 {
 				row.Matched = "count"
-				row.Known, row.Found = b.countLogged(source, i)
 			}
+			row.Known, row.Found = b.knownFound(source, phase.From.Time, phase.To.Time)
 			if row.Known > 0 {
 				row.Share = new(float64(row.Found) / float64(row.Known))
 			}
@@ -123,38 +109,126 @@ func (b *bench) complete() []Completeness {
 	return rows
 }
 
+// knownFound says how many requests of ours that were sent in [from, to) are known to
+// have passed a log's load balancer, and how many of them the log has.
+func (b *bench) knownFound(source string, from, to time.Time) (known, found int) {
+	l, ok := b.passed[source]
+	if !ok {
+		l = b.passing(source)
+		b.passed[source] = l
+	}
+	if !l.ids {
+		return b.countLogged(source, l.requests, from, to)
+	}
+	for _, p := range l.requests {
+		if within(p.Sent, from, to) {
+			known++
+			if l.has[probeID{p.Run, p.Seq}] {
+				found++
+			}
+		}
+	}
+	return known, found
+}
+
+// passing is what is known to have passed the load balancer of one access log.
+type passing struct {
+	requests []*ProbeRequest  // that got an answer with a status
+	has      map[probeID]bool // what the log holds
+	ids      bool             // the log has ids at all
+}
+
+// passing finds what passed a log's load balancer: all that was answered, less what went
+// through another one beside it. That are the requests in the log of that one, and of a
+// probe with requests there and none here also those that no log has.
+func (b *bench) passing(source string) passing {
+	l := passing{has: map[probeID]bool{}}
+	others := map[string]map[probeID]bool{}
+	for _, k := range b.obs.Known {
+		if k.Source == source {
+			l.ids = true
+			for _, seq := range k.Seqs {
+				l.has[probeID{k.Run, int(seq)}] = true
+			}
+		} else if b.counting[k.Source] {
+			if others[k.Source] == nil {
+				others[k.Source] = map[probeID]bool{}
+			}
+			for _, seq := range k.Seqs {
+				others[k.Source][probeID{k.Run, int(seq)}] = true
+			}
+		}
+	}
+	elsewhere := map[probeID]bool{}
+	for _, other := range others {
+		if !inLine(l.has, other) {
+			maps.Copy(elsewhere, other)
+		}
+	}
+	here, there := map[string]bool{}, map[string]bool{} // sources of requests
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		id := probeID{p.Run, p.Seq}
+		here[p.Source] = here[p.Source] || l.has[id]
+		there[p.Source] = there[p.Source] || elsewhere[id]
+	}
+	for i := range b.obs.Probes {
+		p := &b.obs.Probes[i]
+		if p.Status > 0 && !elsewhere[probeID{p.Run, p.Seq}] && (here[p.Source] || !there[p.Source]) {
+			l.requests = append(l.requests, p)
+		}
+	}
+	return l
+}
+
+// inLine reports whether two logs hold the same request: their load balancers stand one
+// behind the other, and what passed one passed both.
+func inLine(one, other map[probeID]bool) bool {
+	for id := range one {
+		if other[id] {
+			return true
+		}
+	}
+	return false
+}
+
 // countLogged compares numbers where a log lacks the ids: of our business probes, or
-// of the health samples where there are none, how many were answered in a phase and
-// how many rows of that class the log has of its seconds. Others may send the like, so
-// no more are found than were sent.
-func (b *bench) countLogged(source string, phase int) (known, found int) {
+// of the health samples where there are none, how many were answered and how many rows
+// of that class the log has. Rows are counted by the second, and by a clock that no id
+// holds against ours: those of a second more on either side may belong to the span, and
+// what was sent in the first or last second of the window may stand outside of it.
+// Others may send the like, so no more are found than were sent. A class of which only
+// another log has rows did not pass here.
+func (b *bench) countLogged(source string, sent []*ProbeRequest, from, to time.Time) (known, found int) {
 	class := ClassProbe
 	if !b.byProber(class) {
 		class = ClassHealth
 	}
-	for i := range b.obs.Probes {
-		if p := &b.obs.Probes[i]; p.Class == class && p.Status > 0 && b.phaseAt(p.Sent) == phase {
-			known++
-		}
-	}
+	here, there := false, false
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
-		if c.Source == source && c.Class == class && b.phaseAt(time.Unix(c.Second, 0)) == phase {
+		if c.Class != class || !b.counting[c.Source] {
+			continue
+		}
+		if c.Source != source {
+			there = true
+			continue
+		}
+		here = true
+		if second := time.Unix(c.Second, 0); overlap(second, second.Add(time.Second), from.Add(-time.Second), to.Add(time.Second)) {
 			found += c.Count
 		}
 	}
-	return known, min(found, known)
-}
-
-// knownFound sums a log's completeness from the deploy's start on, over the phases.
-func (b *bench) knownFound(source string) (known, found int) {
-	for _, row := range b.report.Completeness {
-		if row.Source == source && row.Phase != "baseline" && row.Phase != WholeMinutes {
-			known += row.Known
-			found += row.Found
+	if there && !here {
+		return 0, 0
+	}
+	from, to = latest(from, b.from.Add(time.Second)), earliest(to, b.seenTo.Add(-time.Second))
+	for _, p := range sent {
+		if p.Class == class && within(p.Sent, from, to) {
+			known++
 		}
 	}
-	return known, found
+	return known, min(found, known)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

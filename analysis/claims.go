@@ -116,10 +116,7 @@ func (b *bench) requiredIn(s Scope) []Required {
 	list, class := []Required{}, s.Traffic
 	if class == ClassUser {
 		for _, source := range sortedKeys(b.counting) {
-			why := b.wholeOver(source, s)
-			if known, found := b.knownFound(source); why == "" && (found < known || b.lacksRows(source) || len(b.logDoubts(source, s.From.Time, s.To.Time)) > 0) {
-				why = "incomplete"
-			}
+			why := b.lacking(source, s)
 			list = append(list, Required{Source: source, Complete: why == "", Why: why})
 		}
 		return list
@@ -131,6 +128,16 @@ func (b *bench) requiredIn(s Scope) []Required {
 		}
 	}
 	return list
+}
+
+// lacking says why an access log is not whole over a scope: as [bench.wholeOver] does, or
+// incomplete; empty when it is whole.
+func (b *bench) lacking(source string, s Scope) string {
+	why := b.wholeOver(source, s)
+	if known, found := b.knownFound(source, s.From.Time, s.To.Time); why == "" && (found < known || b.lacksRows(source) || len(b.logDoubts(source, s.From.Time, s.To.Time)) > 0) {
+		return "incomplete"
+	}
+	return why
 }
 
 // wholeOver says why a source is not whole over a scope: blind or horizon; missing

@@ -100,12 +100,8 @@ func TestStateOfAClaimOfNoFailure(t *testing.T) {
 		{"its horizon has not passed", user, true, func(b *table) { b.coverage["alb"].HorizonPassed = new(false) }, "inconclusive horizon_not_passed"},
 		{"the window is not over", user, true, func(b *table) { b.seenTo = b.at(299) }, "inconclusive horizon_not_passed"},
 		{"nor for probes", probe, true, func(b *table) { b.seenTo = b.at(299) }, "inconclusive horizon_not_passed"},
-		{"a known request is missing", user, true, func(b *table) {
-			b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: 3, Found: 2}}
-		}, "inconclusive source_incomplete"},
-		{"all known are there", user, true, func(b *table) {
-			b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: 3, Found: 3}}
-		}, "supported no_failure"},
+		{"a known request is missing", user, true, func(b *table) { b.known(3, 2) }, "inconclusive source_incomplete"},
+		{"all known are there", user, true, func(b *table) { b.known(3, 3) }, "supported no_failure"},
 		{"the load balancer counted more", user, true, func(b *table) {
 			b.counted = []countedSum{{log: "alb", known: 100, found: 90}}
 		}, "inconclusive source_incomplete"},
@@ -114,7 +110,7 @@ func TestStateOfAClaimOfNoFailure(t *testing.T) {
 		}, "inconclusive source_incomplete"},
 		{"blind and incomplete is blind", user, true, func(b *table) {
 			blind("alb", 100, 101, blindGap)(b)
-			b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: 3, Found: 2}}
+			b.known(3, 2)
 		}, "inconclusive source_blind"},
 		{"not reported", user, true, func(b *table) { b.obs.Deploy.ReportedAt = time.Time{} }, "inconclusive deploy_not_over"},
 		{"clocks disagree, and something failed", user, true, func(b *table) { b.doubtful = true; fails(user, CauseBackground, 1, 2, 1)(b) }, "inconclusive clocks_disagree"},
@@ -450,8 +446,8 @@ func TestConditionsOfUsers(t *testing.T) {
 	const first, last = "status-codes-only traffic=user;", ";single-run"
 	unchecked := "log-unchecked node= source=alb"
 	known := func(b *table, known, found int) {
-		b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: known, Found: found}}
-		b.obs.Known = []KnownRequests{{Source: "alb", Seqs: []uint32{1}}}
+		b.known(known, found)
+		b.coverage["alb"] = &Coverage{}
 	}
 	for _, c := range []struct {
 		name string

@@ -97,7 +97,8 @@ func TestNodesThatNoKnownRequestMet(t *testing.T) {
 	if got := fmt.Sprintf("%q", b.unchecked("alb")); got != `[""]` {
 		t.Errorf("nothing known was sent: %s", got)
 	}
-	b.report.Completeness = []Completeness{{Source: "alb", Phase: "drain", Known: 1, Found: 1}}
+	b.known(1, 1)
+	clear(b.passed)
 	if got := fmt.Sprintf("%q", b.unchecked("alb")); got != `["n2"]` {
 		t.Errorf("unchecked %s", got)
 	}

@@ -24,6 +24,19 @@ func (b *table) ask(class Class, outcome Outcome, status int, sent, done float64
 	return &b.obs.Probes[len(b.obs.Probes)-1]
 }
 
+// known asks for health samples at 100 s, all of which were answered, and of which the
+// log of the load balancer has some.
+func (b *table) known(known, found int) {
+	k := KnownRequests{Source: "alb", Run: "run", Seqs: []uint32{}}
+	for i := range known {
+		p := b.ask(ClassHealth, OutcomeOK, 200, 100, 101)
+		if i < found {
+			k.Seqs = append(k.Seqs, uint32(p.Seq))
+		}
+	}
+	b.obs.Known = append(b.obs.Known, k)
+}
+
 // handle lets a target's own log tell of one of our requests.
 func (b *table) handle(seq int, target string, at float64, begun bool) {
 	h := HandledRequest{Source: target + ".log", Target: target, Run: "run", Seq: seq, At: b.at(at), Begun: begun}

@@ -89,6 +89,7 @@ type bench struct {
 	drains        []drain
 	foreign       []drain // stops by other deploys, until the target was ready, with slack
 	coverage      map[string]*Coverage
+	passed        map[string]passing // by access log, as far as it was asked
 	surges        []surge
 	offsets       []ClockOffset
 	doubt         time.Duration         // how far two clocks may be apart of which nothing more is known
@@ -140,7 +141,7 @@ func newBench(obs Observations) *bench {
 		byName: map[string]*life{}, counting: map[string]bool{},
 		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{}, sent: map[probeID]*ProbeRequest{},
 		ambiguous: map[probeID]bool{}, doubtfulLines: map[int]bool{},
-		coverage: map[string]*Coverage{}, prober: map[Class]bool{}, skewed: map[string]bool{}, spreads: map[cycleClock]spread{}, aheads: map[[2]string]spread{},
+		coverage: map[string]*Coverage{}, passed: map[string]passing{}, prober: map[Class]bool{}, skewed: map[string]bool{}, spreads: map[cycleClock]spread{}, aheads: map[[2]string]spread{},
 	}
 	b.cuts = cutsOf(&obs)
 	b.started = obs.Deploy.StartedAt

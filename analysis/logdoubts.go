@@ -80,7 +80,7 @@ func (b *bench) silences(source string, from, to time.Time) []span {
 // touched: of what they logged nothing says that it is all. A log without any known
 // request has one entry, without a name.
 func (b *bench) unchecked(source string) []string {
-	if known, _ := b.knownFound(source); known == 0 {
+	if known, _ := b.knownFound(source, b.started, b.to); known == 0 {
 		return []string{""}
 	}
 	return b.untouched(source)

@@ -10,7 +10,7 @@ func logIncomplete(b *bench) ([]Finding, string) {
 	var found []Finding
 	compared := len(b.counted) > 0
 	for _, source := range sortedKeys(b.counting) {
-		known, in := b.knownFound(source)
+		known, in := b.knownFound(source, b.started, b.to)
 		compared = compared || known > 0
 		if in >= known {
 			continue

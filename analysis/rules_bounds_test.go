@@ -482,7 +482,7 @@ func TestIdleTargetBounds(t *testing.T) {
 
 func TestLogRuleBounds(t *testing.T) {
 	known := func(b *table, known, found int) {
-		b.report.Completeness = []Completeness{{Source: "alb", Phase: "build", Known: known, Found: found}}
+		b.known(known, found)
 		b.cell("alb", "api-1", 60, 60, 1)
 	}
 	tryRule(t, logIncomplete, []tableCase{

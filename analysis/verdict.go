@@ -79,7 +79,7 @@ func (b *bench) conditions() []Condition {
 		}
 	}
 	for _, source := range sortedKeys(b.counting) {
-		if known, found := b.knownFound(source); found < known && b.settled() {
+		if known, found := b.knownFound(source, b.started, b.to); found < known && b.settled() {
 			add("log-incomplete", map[string]any{"source": source, "known": known, "found": found})
 		}
 		for _, gap := range b.metricGaps(source) {
@@ -137,7 +137,7 @@ func (b *bench) userConditions(add func(string, map[string]any), users, probes *
 	add("status-codes-only", map[string]any{"traffic": ClassUser})
 	if b.claimState(ClaimNoUserFailure) == Supported {
 		for _, source := range sortedKeys(b.counting) {
-			if len(b.unchecked(source)) == 0 {
+			if len(b.unchecked(source)) == 0 && b.lacking(source, Scope{ClassUser, Time{b.from}, Time{b.to}}) == "" {
 				add("census", map[string]any{"source": source, "requests": b.usersIn(source)})
 			}
 		}
