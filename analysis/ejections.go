@@ -62,8 +62,9 @@ func (b *bench) lastSent(target string, from, to time.Time) (last time.Time) {
 		}
 	}
 	for _, cell := range b.unkept {
-		if cell.Target == target && b.counting[cell.Source] && b.by(cell.Source, cell.Last).After(from) && cell.First.Before(to) {
-			last = latest(last, b.by(cell.Source, cell.Last))
+		began := cell.begun()
+		if cell.Target == target && b.counting[cell.Source] && b.by(cell.Source, began.to).After(from) && began.from.Before(to) {
+			last = latest(last, b.by(cell.Source, began.to))
 		}
 	}
 	return last

@@ -126,7 +126,7 @@ func TestWhenATargetWasOut(t *testing.T) {
 		{"quiet, and the other asked by one that was only counted", func(b *table) {
 			quiet(b)
 			b.cell("alb", "api-2", 90, 99, 5)
-			for _, cell := range []*Cell{b.cell("alb", "api-2", 105, 106, 1), b.cell("edge", "api-1", 105, 106, 1), b.cell("alb", "api-1", 89, 90, 1), b.cell("alb", "api-1", 115, 116, 1)} {
+			for _, cell := range []*Cell{b.cell("alb", "api-2", 105, 106, 1), b.cell("edge", "api-1", 105, 106, 1), b.cell("alb", "api-1", 90, 91, 1), b.cell("alb", "api-1", 115, 116, 1)} {
 				b.unkept = append(b.unkept, unkept{cell, 1})
 			}
 		}, "90"},
@@ -136,7 +136,11 @@ func TestWhenATargetWasOut(t *testing.T) {
 		{"displayed so, and asked later by one that was only counted", func(b *table) {
 			out(104)(b)
 			b.unkept = []unkept{{b.cell("alb", "api-1", 107, 108, 2), 1}}
-		}, "108"},
+		}, "107.999999"},
+		{"displayed so, and asked later by one that was only counted, which took long", func(b *table) {
+			out(104)(b)
+			b.unkept = []unkept{{b.cell("alb", "api-1", 107, 112, 1), 1}}
+		}, "107"},
 		{"displayed so when it was back", out(115), "-"},
 		{"displayed so before, and in again", func(b *table) { out(80)(b); back(b, 109) }, "-"},
 		{"displayed in again once it was ready", func(b *table) { out(104)(b); back(b, 110) }, "104"},

@@ -7,7 +7,7 @@ import (
 
 // failureWindows clusters the failures that were sent to a target around one of its
 // stops (all of them, for a target that never stopped), per class. A cluster ends
-// where the target served in between, or after a pause longer than the health-check
+// where the target served well in between, or after a pause longer than the health-check
 // interval.
 func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
 	var windows []FailureWindow
@@ -32,7 +32,7 @@ func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
 			}
 			if n := len(cluster); n > 0 {
 				last := cluster[n-1]
-				if f.start.Sub(last.end) > pause || l.servedBetween(last.endBy(), f.start) {
+				if f.start.Sub(last.end) > pause || anyBetween(l.succeeded, last.endBy(), f.start) {
 					flush()
 				}
 			}
@@ -98,9 +98,9 @@ func (l *life) belongs(c cycle, f failure) bool {
 	return at == c
 }
 
-// servedBetween reports whether a target is known to have served between two moments.
-func (l *life) servedBetween(from, to time.Time) bool {
-	begun := inside(l.points, func(p point) time.Time { return p.at }, from.Add(time.Nanosecond), to)
+// anyBetween reports whether one of some points surely was between two moments.
+func anyBetween(points []point, from, to time.Time) bool {
+	begun := inside(points, func(p point) time.Time { return p.at }, from.Add(time.Nanosecond), to)
 	return slices.ContainsFunc(begun, func(p point) bool { return !p.by.After(to) })
 }
 
@@ -153,7 +153,7 @@ func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWi
 // failure ended at to, and at the latest by another moment.
 func (l *life) upperBound(from, to, by time.Time) *float64 {
 	var before, after time.Time
-	for _, p := range l.points {
+	for _, p := range l.succeeded {
 		if !p.by.After(from) {
 			before = p.at
 		} else if p.at.After(to) && !p.at.Before(by) {

@@ -93,7 +93,7 @@ func (b *bench) absences(l *life) []cycle {
 				add(c)
 			}
 		}
-		if !shown && !l.servedBetween(s.from, s.to) {
+		if !shown && !anyBetween(l.points, s.from, s.to) {
 			b.undecided = b.undecided || s.to.After(b.started)
 		}
 	}
@@ -144,8 +144,8 @@ func (l *life) displayed() (spans []span, source string) {
 	return spans, source
 }
 
-// pauses are the stretches, ascending, from a moment at which a target served to the
-// next at which it may have. Within a second's cell, when it served is not known.
+// pauses are the stretches, ascending, from a moment at which a target was sent what it
+// answered to the next at which it may have been. Within a second's cell, when it served is not known.
 func (b *bench) pauses(l *life) []span {
 	var served []span
 	add := func(from, to time.Time) {
@@ -154,12 +154,11 @@ func (b *bench) pauses(l *life) []span {
 	for i := range b.obs.Cells {
 		if c := &b.obs.Cells[i]; c.Target == l.name && c.TargetStatus > 0 && b.counting[c.Source] {
 			add(c.begun().from, c.begun().to)
-			add(c.Last, c.Last)
 		}
 	}
 	for i := range b.obs.Handled {
 		if at, ok := b.servedAt(i); ok && b.obs.Handled[i].Target == l.name {
-			add(at, at)
+			add(b.sentBefore(&b.obs.Handled[i], at).at, at)
 		}
 	}
 	served = union(served)

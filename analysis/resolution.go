@@ -51,8 +51,8 @@ func (b *bench) cellInside(c *Cell, from, to time.Time) bool {
 	return !c.First.Before(from) && b.surely(c.Source, c.Last, from, to)
 }
 
-// point is a moment at which a target is known to have served: not before at, and at
-// the latest by.
+// point is a moment at which a target was sent a request that it answered: not before
+// at, and at the latest by.
 type point struct{ at, by time.Time }
 
 // before reports whether it surely was before another moment.

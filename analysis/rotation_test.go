@@ -49,13 +49,13 @@ func TestWhenATargetIsAlone(t *testing.T) {
 			s.serve("alb", "api", "api-2", 1, 100, 110, false)
 			both(s, 110, 300)
 			s.restart("api-1", 100.5, 109.5)
-		}, "api-2 alone 99.001–110; " + fine},
+		}, "api-2 alone 99–110; " + fine},
 		{"a third one that never served does not stand by", []string{"api-1", "api-2", "api-3"}, func(s *shape) {
 			both(s, 0, 100)
 			s.serve("alb", "api", "api-2", 1, 100, 110, false)
 			both(s, 110, 300)
 			s.restart("api-1", 100.5, 109.5)
-		}, "api-2 alone 99.001–110; " + fine},
+		}, "api-2 alone 99–110; " + fine},
 		{"one after the other", []string{"api-1", "api-2"}, func(s *shape) {
 			both(s, 0, 100)
 			s.serve("alb", "api", "api-2", 1, 100, 110, false)
@@ -64,7 +64,7 @@ func TestWhenATargetIsAlone(t *testing.T) {
 			both(s, 130, 300)
 			s.restart("api-1", 100.5, 109.5)
 			s.restart("api-2", 120.5, 129.5)
-		}, "api-2 alone 99.001–110; api-1 alone 119.001–130; " + fine},
+		}, "api-2 alone 99–110; api-1 alone 119–130; " + fine},
 		{"marked and never stopped", []string{"api-1", "api-2"}, func(s *shape) { both(s, 0, 300); s.step(StepDrainMarked, "api-1", 100) }, fine},
 		{"it began to serve as late as is usual", []string{"api-1", "api-2"}, func(s *shape) {
 			s.serve("alb", "api", "api-1", 1, 0, 3, false)
@@ -81,7 +81,7 @@ func TestWhenATargetIsAlone(t *testing.T) {
 		{"earlier: it left then", []string{"api-1", "api-2"}, func(s *shape) {
 			both(s, 0, 296)
 			s.serve("alb", "api", "api-1", 1, 296, 300, false)
-		}, "api-1 alone 295.001–300; " + fine},
+		}, "api-1 alone 295–300; " + fine},
 		{"two make room for a new one, and nobody tells when they stop", []string{"api-1", "api-2", "new"}, func(s *shape) {
 			s.obs.Deploy.Kind = KindBlueGreen
 			both(s, 0, 298)
@@ -89,7 +89,7 @@ func TestWhenATargetIsAlone(t *testing.T) {
 			s.step(StepTargetRegistered, "new", 149)
 			s.step(StepTargetDeregistered, "api-1", 200)
 			s.step(StepTargetDeregistered, "api-2", 200)
-		}, "new alone 297.001–300; " + fine},
+		}, "new alone 297–300; " + fine},
 	} {
 		s := newShape(t, c.targets...)
 		c.lay(s)
@@ -100,7 +100,7 @@ func TestWhenATargetIsAlone(t *testing.T) {
 }
 
 // Both targets restart, api-1 from 100.5 and api-2 from 105, each for half a second, and
-// neither serves from 99.001 to 110: perhaps there was nobody. A refusal by the load
+// neither serves from 99 to 110: perhaps there was nobody. A refusal by the load
 // balancer shows it.
 func TestWhatShowsThatNobodyWasThere(t *testing.T) {
 	// refused lays down a failure that no target answered, one by one; counted one that
@@ -131,7 +131,7 @@ func TestWhatShowsThatNobodyWasThere(t *testing.T) {
 		{"in another group", func(s *shape) { refused(s, 102, 106).TargetGroup = "web" }, perhaps},
 		{"in a log that does not count", func(s *shape) { refused(s, 102, 106).Source = "edge" }, perhaps},
 		{"one whose outcome nobody knows is no refusal", func(s *shape) { refused(s, 102, 106).Outcome = OutcomeUnknown }, perhaps},
-		{"one that came while they still served", func(s *shape) { refused(s, 98, 103) }, "nobody 99.001–103; disproved zero_targets"},
+		{"one that came while they still served", func(s *shape) { refused(s, 98, 103) }, "nobody 99–103; disproved zero_targets"},
 		{"one that ended while they still served", func(s *shape) { refused(s, 97, 98) }, perhaps},
 		{"one that ended when they served again", func(s *shape) { refused(s, 102, 110) }, perhaps},
 		{"only counted", func(s *shape) { counted(s, 102, 106) }, surely},

@@ -23,7 +23,7 @@ func drainingTargetServed(b *bench) ([]Finding, string) {
 				cell := &b.obs.Cells[i]
 				if cell.Target == l.name && b.counting[cell.Source] && b.surely(cell.Source, cell.First, c.deregistered, until) {
 					n.add(cell.Class, cell.Count)
-					last = latest(last, cell.Last)
+					last = latest(last, cell.begun().to)
 				}
 			}
 			if n.all() == 0 {

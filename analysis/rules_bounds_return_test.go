@@ -292,7 +292,7 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 			r.Outcome = OutcomeTimeout
 			b.obs.Requests = append(b.obs.Requests, r)
 			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health = HealthCheck{}
-		}, "api-1 100–111 failed_probe=0 failed_user=0 last_served_at=99 marked_at=- predicted_from_s=- predicted_to_s=- sent_after_stop=map[user:1] stop_at=100 wait_s=- (1)"},
+		}, "api-1 100–105 failed_probe=0 failed_user=0 last_served_at=99 marked_at=- predicted_from_s=- predicted_to_s=- sent_after_stop=map[user:1] stop_at=100 wait_s=- (1)"},
 	})
 }
 

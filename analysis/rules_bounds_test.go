@@ -229,7 +229,7 @@ func TestDrainBounds(t *testing.T) {
 			b.cell("edge", "api-1", 90, 90.5, 7)
 		}, "api-1 80–99.5 after_s=19.5 requests=map[health:2,user:3] (3) (2)"},
 		{"nothing sent", func(b *table) { marked(b, 70, 100).deregistered = b.at(80); b.cell("alb", "api-2", 90, 90.5, 7) }, "clear"},
-		{"never stopped: until the end", func(b *table) { marked(b, 70, 0).deregistered = b.at(80); b.cell("alb", "api-1", 299, 299.5, 1) }, "api-1 80–299.5 after_s=219.5 requests=map[user:1] (1)"},
+		{"never stopped: until the end", func(b *table) { marked(b, 70, 0).deregistered = b.at(80); b.cell("alb", "api-1", 299, 299.5, 2) }, "api-1 80–299.5 after_s=219.5 requests=map[user:2] (2)"},
 	})
 
 	tryRule(t, drainWaitTooShort, []tableCase{
@@ -240,7 +240,7 @@ func TestDrainBounds(t *testing.T) {
 			r := Request{CellKey: b.cell("alb", "api-1", 110, 111, 1).CellKey, Start: b.at(110), End: b.at(111)}
 			r.Outcome = OutcomeLB5xx
 			b.obs.Requests = append(b.obs.Requests, r)
-		}, "api-1 70–111 predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[user:1] wait_s=30"},
+		}, "api-1 70–110 predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[user:1] wait_s=30"},
 	})
 }
 

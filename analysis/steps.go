@@ -113,8 +113,8 @@ func (b *bench) checkStart() {
 }
 
 // checkStops compares each stop that was told with what else dates it: the
-// application's own line about a stop of that target, and the requests it served.
-// Two that lie further apart than the clocks and a health check explain are marked:
+// application's own line about a stop of that target, and the requests that were sent
+// to it and went well; failures do while it stops. Two that lie further apart than the clocks and a health check explain are marked:
 // then one of the clocks is wrong, and no failure is the service's background.
 func (b *bench) checkStops() {
 	for i := range b.steps {
@@ -141,9 +141,10 @@ func (b *bench) checkStops() {
 	}
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
-			// It answered, well after it was told to stop and well before it was ready.
+			// It was sent what it answered well, long after it was told to stop and long before
+			// it was ready.
 			from, to := c.stop.Add(2*time.Second+b.doubt), c.ready.Add(-b.slack(l.group)-b.doubt)
-			if !c.stop.IsZero() && !c.ready.IsZero() && from.Before(to) && l.servedBetween(from, to) && c.killed.IsZero() {
+			if !c.stop.IsZero() && !c.ready.IsZero() && from.Before(to) && anyBetween(l.succeeded, from, to) && c.killed.IsZero() {
 				b.servedThrough = append(b.servedThrough, TargetSpan{l.name, Span{Time{c.stop}, Time{c.ready}, seconds(c.ready.Sub(c.stop))}})
 				b.doubtful = true
 			}

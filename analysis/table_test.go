@@ -59,6 +59,7 @@ func (b *table) life(name string, points ...float64) *life {
 	for _, p := range points {
 		l.points = append(l.points, point{b.at(p), b.at(p)})
 	}
+	l.succeeded = l.points
 	return l
 }
 

@@ -167,7 +167,8 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 }
 
 // sentWhileDown counts the requests that the access logs say were sent to the
-// target from its stop until it was ready again, of every class.
+// target from its stop until it was ready again, of every class, and tells when the last
+// of them was sent.
 func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 	n = perClass{}
 	until := c.back(b.to)
@@ -175,17 +176,18 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 		r := &b.obs.Requests[i]
 		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && b.surelyAfter(l, c, r.Source, r.moment()) && b.point(r.Source, r.moment()).before(until) {
 			n.add(r.Class, 1)
-			last = latest(last, r.End)
+			last = latest(last, r.moment())
 		}
 		if b.maskedOn(r, l.name) && b.surelyAfter(l, c, r.Source, r.moment()) && b.point(r.Source, r.moment()).before(until) {
 			n.add(r.Class, 1) // it was sent there, and another target answered it
-			last = latest(last, r.End)
+			last = latest(last, r.moment())
 		}
 	}
 	for _, cell := range b.unkept { // to the second: its failures of a second that meets the time
-		if cell.Target == l.name && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, cell.Last) && b.point(cell.Source, cell.First).before(until) {
+		began := cell.begun()
+		if cell.Target == l.name && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, began.to) && b.point(cell.Source, began.from).before(until) {
 			n.add(cell.Class, cell.n)
-			last = latest(last, cell.Last)
+			last = latest(last, began.to)
 		}
 	}
 	return n, last

@@ -12,7 +12,8 @@ type life struct {
 	name, group string
 	groups      map[string]bool // all groups in which it was seen; group is the first of them
 	witnesses   map[string]bool // clocks by which points are
-	points      []point         // moments at which it is known to have served, ascending by the earliest that they were
+	points      []point         // moments at which it was sent what it answered, ascending by the earliest that they were
+	succeeded   []point         // those of them at which it was sent what it answered well
 	cycles      []cycle         // one for every time it stopped, or at least one
 	usualPause  time.Duration   // 99th percentile of the pauses between them
 	changes     []change        // of its polled state, into and out of rotation
@@ -59,40 +60,61 @@ type change struct {
 	source       string
 }
 
-// readServing finds when each target is known to have served: the first start and
-// last end of every second's cell in the counting access logs in which it answered,
-// and every probe request that its own log answers.
+// readServing finds when each target is known to have served: the first and the last
+// start of every second's cell in the counting access logs in which it answered, and
+// every probe request that its own log answers. What it served is dated by when it was
+// sent: that it still worked on a request which it had before says of no later moment
+// that the load balancer sent to it.
 func (b *bench) readServing() {
+	serve := func(target, source string, failed bool, points ...point) {
+		l := b.byName[target]
+		l.witnesses[source] = true
+		l.points = append(l.points, points...)
+		if !failed {
+			l.succeeded = append(l.succeeded, points...)
+		}
+	}
 	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		if c.TargetStatus == 0 || c.Target == "" || !b.counting[c.Source] {
-			continue
-		}
-		l := b.byName[c.Target]
-		l.witnesses[c.Source] = true
-		if !c.First.IsZero() {
-			l.points = append(l.points, b.point(c.Source, c.First))
-		}
-		if !c.Last.IsZero() {
-			l.points = append(l.points, b.point(c.Source, c.Last))
+		if c := &b.obs.Cells[i]; c.TargetStatus > 0 && c.Target != "" && b.counting[c.Source] {
+			began := c.begun()
+			serve(c.Target, c.Source, c.Outcome.Failure(), b.point(c.Source, began.from), b.point(c.Source, began.to))
 		}
 	}
 	for i := range b.obs.Handled {
 		if at, ok := b.servedAt(i); ok {
 			h := &b.obs.Handled[i]
-			l := b.byName[h.Target]
-			l.witnesses[h.Source] = true
-			l.points = append(l.points, b.point(h.Source, at))
+			serve(h.Target, h.Source, b.handledBadly(h), b.sentBefore(h, at))
 		}
 	}
 	for _, l := range b.lives {
-		slices.SortFunc(l.points, func(x, y point) int { return cmp.Or(x.at.Compare(y.at), x.by.Compare(y.by)) })
+		for _, points := range [][]point{l.points, l.succeeded} {
+			slices.SortFunc(points, func(x, y point) int { return cmp.Or(x.at.Compare(y.at), x.by.Compare(y.by)) })
+		}
 		if n := len(l.points); n > 0 {
 			l.usualPause = percentilePause(l.points)
 			b.servedFrom, b.servedTo = earliest(b.servedFrom, l.points[0].at), latest(b.servedTo, l.points[n-1].at)
 		}
 	}
 	b.readStates()
+}
+
+// sentBefore is when a request that an application answered at a moment was sent to it:
+// no longer before than the prober waited for the answer.
+func (b *bench) sentBefore(h *HandledRequest, at time.Time) point {
+	sent := b.point(h.Source, at)
+	if p := b.sent[probeID{h.Run, h.Seq}]; p != nil {
+		sent.at = at.Add(-p.Done.Sub(p.Sent))
+	}
+	return sent
+}
+
+// handledBadly reports whether a request that an application answered was no success:
+// as its prober saw it, or, where nothing of that is known, by the status.
+func (b *bench) handledBadly(h *HandledRequest) bool {
+	if p := b.sent[probeID{h.Run, h.Seq}]; p != nil {
+		return p.Outcome.Failure() || p.Outcome == OutcomeDrain503
+	}
+	return h.Status >= 500
 }
 
 // percentilePause is the 99th percentile of the pauses between moments in order.

@@ -110,7 +110,7 @@ func (b *bench) sentSpans(l *life) []span {
 		}
 		for j, o := range out {
 			if within(c.First, o.from, o.to) {
-				last[j] = latest(last[j], earliest(c.Last, o.to))
+				last[j] = latest(last[j], earliest(c.begun().to, o.to))
 			}
 		}
 	}
