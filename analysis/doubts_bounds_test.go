@@ -238,10 +238,22 @@ func TestSurges(t *testing.T) {
 		}, ""},
 		{"no baseline at all: 5 %", func(b *table) { lay(b, counts{0, 0, 5, 100}, "order") }, ""},
 		{"no baseline at all: 6 %", func(b *table) { lay(b, counts{0, 0, 6, 100}, "order") }, "user rejected order 0/0 6/100 true;"},
-		{"no baseline on that route alone", func(b *table) {
-			lay(b, counts{0, 0, 6, 100}, "order")
+		// By chance 5 % make 12 or more of 100 in 0.4 % of cases, 11 or more in 1.1 %.
+		{"no baseline on that route alone: 11 %", func(b *table) {
+			lay(b, counts{0, 0, 11, 100}, "order")
 			b.phase("baseline", 0, 60).Traffic[ClassUser] = &Counts{Requests: 1}
 		}, ""},
+		{"no baseline on that route alone: 12 %", func(b *table) {
+			lay(b, counts{0, 0, 12, 100}, "order")
+			b.phase("baseline", 0, 60).Traffic[ClassUser] = &Counts{Requests: 1}
+		}, "user rejected order 0/0 12/100 true;"},
+		// The one before is not even unlikely to be the one of 61 that was answered.
+		{"one request in the baseline, which was answered", func(b *table) { lay(b, counts{0, 1, 60, 60}, "order"); b.askedBefore() }, "user rejected order 0/1 60/60 true;"},
+		{"one request in the baseline, which was refused", func(b *table) { lay(b, counts{1, 1, 60, 60}, "order"); b.askedBefore() }, ""},
+		{"two requests in the baseline, of which all after tell", func(b *table) { lay(b, counts{0, 2, 60, 60}, "order"); b.askedBefore() }, "user rejected order 0/2 60/60 false;"},
+		// With two in the baseline 60 after would have told: ten do not.
+		{"enough in the baseline to tell, and they do not", func(b *table) { lay(b, counts{0, 2, 12, 60}, "order"); b.askedBefore() }, ""},
+		{"two of a hundred in one second", func(b *table) { lay(b, counts{0, 100, 2, 100}, "order") }, ""},
 		{"probes", func(b *table) {
 			for i := range 200 {
 				p := ProbeRequest{Probe: "store", Class: ClassProbe, Sent: b.at(10), Outcome: OutcomeOK}
@@ -273,6 +285,11 @@ func TestSurges(t *testing.T) {
 	if len(b.surges) != 0 {
 		t.Errorf("%+v", b.surges)
 	}
+}
+
+// askedBefore lays down a baseline of users on other routes.
+func (b *table) askedBefore() {
+	b.phase("baseline", 0, 60).Traffic[ClassUser] = &Counts{Requests: 100}
 }
 
 func TestExactProbabilities(t *testing.T) {

@@ -20,6 +20,23 @@ func TestWhatMustNotPassForGoodNews(t *testing.T) {
 	dropRows := func(s *scene, from, to float64) {
 		s.obs.Cells = slices.DeleteFunc(s.obs.Cells, func(c Cell) bool { return c.Second >= s.at(from).Unix() && c.Second < s.at(to).Unix() })
 	}
+	// refuse answers n requests a second on a route of its own with 404.
+	refuse := func(s *scene, route string, from, to float64, n int) {
+		for at := from; at < to; at++ {
+			k := CellKey{Second: s.at(at).Unix(), Source: "alb", Node: "10.0.0.9", TargetGroup: "api", Target: "api-2", Class: ClassUser, Outcome: OutcomeClientError, Route: route, Status: 404, TargetStatus: 404}
+			s.obs.Cells = append(s.obs.Cells, Cell{CellKey: k, Count: n, First: s.at(at + .1), Last: s.at(at + .9)})
+		}
+	}
+	// abort lets clients of n of the requests of each second go away, which api-2 had.
+	abort := func(s *scene, from, to float64, n int) {
+		for i := range s.obs.Cells {
+			if c := &s.obs.Cells[i]; c.Class == ClassUser && c.Target == "api-2" && c.Outcome == OutcomeOK && within(time.Unix(c.Second, 0), s.at(from), s.at(to)) {
+				k := c.CellKey
+				k.Outcome, k.Status, k.TargetStatus = OutcomeClientAbort, 460, 0
+				s.obs.Cells = append(s.obs.Cells, Cell{CellKey: k, Count: n, First: c.First, Last: c.Last})
+			}
+		}
+	}
 	cases := []struct {
 		name   string
 		build  func(*scene)
@@ -57,6 +74,15 @@ func TestWhatMustNotPassForGoodNews(t *testing.T) {
 			s.obs.Probes = slices.DeleteFunc(s.obs.Probes, func(p ProbeRequest) bool { return p.Sent.Before(s.at(60)) })
 			s.turn(ClassUser, 60, 300, OutcomeClientError, 404)
 		}, Inconclusive, ReasonSurge},
+		{"a route that nobody asked for before, and that answers all with 404", nil, func(s *scene) { refuse(s, "order", 120, 180, 5) }, Inconclusive, ReasonSurge},
+		{"a single 404 on such a route", nil, func(s *scene) { refuse(s, "order", 120, 121, 1) }, Supported, ReasonNoFailure},
+		{"aborts within 4 s of a stop: no more than the baseline's 60 s allow", func(s *scene) { s.stop("api-1", 110, 115, true) }, func(s *scene) { abort(s, 111, 115, 5) }, Inconclusive, ReasonSurge},
+		{"as many, spread over the window", func(s *scene) { s.stop("api-1", 110, 115, true) }, func(s *scene) {
+			for at := 5.0; at < 300; at += 15 {
+				abort(s, at, at+1, 1)
+			}
+		}, Supported, ReasonNoFailure},
+		{"a page that its reader left", nil, func(s *scene) { abort(s, 111, 112, 6) }, Supported, ReasonNoFailure},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -391,7 +391,7 @@ func TestStateLagBounds(t *testing.T) {
 
 func TestSurgeAndVersionRuleBounds(t *testing.T) {
 	lay := func(b *table, outcome Outcome, alone bool) {
-		b.surges = []surge{{ClassUser, outcome, "order", BaselineTest{BaselineFailures: 1, BaselineRequests: 100, WindowFailures: 50, WindowRequests: 400, P: .001}, alone}}
+		b.surges = []surge{{ClassUser, outcome, "order", BaselineTest{BaselineFailures: 1, BaselineRequests: 100, WindowFailures: 50, WindowRequests: 400, P: .001}, alone, nil}}
 		b.phase("baseline", 0, 60).Traffic[ClassUser] = &Counts{Requests: 100}
 		b.phase("build", 60, 300).Traffic[ClassUser] = &Counts{Requests: 400}
 		b.cell("alb", "api-1", 1, 1, 1)
@@ -403,9 +403,19 @@ func TestSurgeAndVersionRuleBounds(t *testing.T) {
 		{"of something else", func(b *table) { lay(b, OutcomeClientAbort, false) }, "clear"},
 		{"with nothing to compare", func(b *table) { lay(b, OutcomeRejected, true); b.report.Phases[0].Traffic[ClassUser].Requests = 0 }, whyNoBaseline},
 		{"with nothing before and nothing after", func(b *table) {
-			lay(b, OutcomeRejected, true)
+			lay(b, OutcomeClientAbort, true)
 			b.report.Phases[0].Traffic[ClassUser].Requests, b.report.Phases[1].Traffic[ClassUser].Requests = 0, 0
 		}, "clear"},
+		{"with nothing to compare on its route", func(b *table) { lay(b, OutcomeRejected, true) }, whyNoBaseline},
+		{"with nothing to compare on the route of another outcome", func(b *table) { lay(b, OutcomeClientAbort, true) }, "clear"},
+		{"on one route, with nothing to compare on another", func(b *table) {
+			lay(b, OutcomeRejected, false)
+			b.surges = append(b.surges, surge{class: ClassUser, outcome: OutcomeRejected, route: "menu", alone: true})
+		}, fired},
+		{"that came together", func(b *table) {
+			lay(b, OutcomeRejected, false)
+			b.surges[0].gathering = &gathering{from: b.at(100), to: b.at(105), n: 40}
+		}, "100–105 baseline=1 baseline_requests=100 outcome=rejected p=0.001 route=order together=40 traffic=user window=50 window_requests=400 within_s=5 (40)"},
 		{"of users, while probes have nothing to compare", func(b *table) {
 			lay(b, OutcomeRejected, false)
 			b.report.Phases[1].Traffic[ClassProbe] = &Counts{Requests: 5}

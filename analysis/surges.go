@@ -8,21 +8,22 @@ import (
 )
 
 // surge is a count of refusals, client aborts or 4xx of one class on one route that
-// lies well above the baseline's.
+// lies well above the baseline's, or in which many came together.
 type surge struct {
-	class   Class
-	outcome Outcome
-	route   string
-	test    BaselineTest
-	alone   bool // there was no baseline to compare with
+	class     Class
+	outcome   Outcome
+	route     string
+	test      BaselineTest
+	alone     bool // there was no baseline to compare with
+	gathering *gathering
 }
 
 // surgeRatio is how many times its baseline's rate a count must have to be a surge:
 // with enough requests any difference is significant.
 const surgeRatio = 1.5
 
-// aloneRate is the rate of refusals, aborts or 4xx from which a class that has no
-// baseline cannot be cleared.
+// aloneRate is the rate of refusals, aborts or 4xx from which a route or a class that has
+// no baseline cannot be cleared.
 const aloneRate = 0.05
 
 var surgeOutcomes = []Outcome{OutcomeRejected, OutcomeClientAbort, OutcomeClientError}
@@ -30,6 +31,9 @@ var surgeOutcomes = []Outcome{OutcomeRejected, OutcomeClientAbort, OutcomeClient
 // surgedIn reports whether anything of a surge lies in a scope: a second of a log
 // belongs to it by its start.
 func (b *bench) surgedIn(s surge, scope Scope) bool {
+	if g := s.gathering; g != nil {
+		scope.From.Time, scope.To.Time = latest(scope.From.Time, g.from), earliest(scope.To.Time, g.to)
+	}
 	in := func(k routeKey, outcome Outcome, at time.Time) bool {
 		return k == routeKey{s.class, s.route} && outcome == s.outcome && within(at, scope.From.Time, scope.To.Time)
 	}
@@ -41,29 +45,24 @@ func (b *bench) surgedIn(s surge, scope Scope) bool {
 }
 
 // findSurges compares refusals, client aborts and client errors per route with the
-// baseline: given all of a kind, the number after the start is binomial with that
-// time's share of the route's requests; corrected over the kinds tested. Without
-// requests in the baseline there is nothing to compare with.
+// baseline (Fisher's exact test, one-sided, corrected over the kinds tested), and looks
+// whether they came together. Where the baseline has none of a kind, and too few requests
+// of the route for any number after to be significant, there is nothing to compare with:
+// then a rate that is significantly above [aloneRate] cannot be cleared; nor can any above
+// it where all of the class has no baseline.
 func (b *bench) findSurges() {
 	type kind struct {
 		routeKey
 		outcome Outcome
 	}
-	type pair struct{ before, after int }
-	counts, exposure := map[kind]pair{}, map[routeKey]pair{}
+	counts, exposure := map[kind]*series{}, map[routeKey]*series{}
 	add := func(k routeKey, outcome Outcome, at time.Time, n int) {
 		if !b.inWindow(at) {
 			return
 		}
-		e, c := exposure[k], counts[kind{k, outcome}]
-		if at.Before(b.started) {
-			e.before, c.before = e.before+n, c.before+n
-		} else {
-			e.after, c.after = e.after+n, c.after+n
-		}
-		exposure[k] = e
+		addTo(b, exposure, k, at, n)
 		if slices.Contains(surgeOutcomes, outcome) {
-			counts[kind{k, outcome}] = c
+			addTo(b, counts, kind{k, outcome}, at, n)
 		}
 	}
 	for i := range b.obs.Cells {
@@ -76,22 +75,41 @@ func (b *bench) findSurges() {
 			add(routeKey{p.Class, p.Probe}, p.Outcome, p.Sent, 1)
 		}
 	}
-	for k, c := range counts {
-		e := exposure[k.routeKey]
-		if before, _ := b.exposure(k.class); e.before == 0 && before == 0 && float64(c.after) > aloneRate*float64(e.after) {
-			b.surges = append(b.surges, surge{k.class, k.outcome, k.route, BaselineTest{WindowFailures: c.after, WindowRequests: e.after}, true})
-		}
+	limit := significance / float64(len(counts))
+	for k, of := range counts {
+		all := exposure[k.routeKey]
 		t := BaselineTest{
 			Kind:             string(k.class) + " " + string(k.outcome) + " " + k.route,
-			BaselineFailures: c.before, BaselineRequests: e.before, WindowFailures: c.after, WindowRequests: e.after,
-			P: binomialAtLeast(c.after, c.before+c.after, share(e.after, e.before)),
+			BaselineFailures: of.before, BaselineRequests: all.before, WindowFailures: of.after, WindowRequests: all.after,
+			P: fisherGreater(of.after, all.after, of.before, all.before),
 		}
-		higher := float64(c.after)*float64(e.before) >= surgeRatio*float64(c.before)*float64(e.after)
-		if t.Significant = t.P < significance/float64(len(counts)) && higher; t.Significant {
-			b.surges = append(b.surges, surge{k.class, k.outcome, k.route, t, false})
+		higher := float64(of.after)*float64(all.before) >= surgeRatio*float64(of.before)*float64(all.after)
+		t.Significant = t.P < limit && higher
+		s := surge{class: k.class, outcome: k.outcome, route: k.route, test: t}
+		switch {
+		case t.Significant:
+		case b.aloneAbove(k.class, t, limit):
+			s.alone = true
+		default:
+			if s.gathering = b.gather(of, all, limit); s.gathering == nil {
+				continue
+			}
+			s.test.P = s.gathering.p
 		}
+		b.surges = append(b.surges, s)
 	}
 	slices.SortFunc(b.surges, func(x, y surge) int {
 		return cmp.Or(cmp.Compare(x.class, y.class), cmp.Compare(x.outcome, y.outcome), strings.Compare(x.route, y.route))
 	})
+}
+
+// aloneAbove reports whether nothing of the baseline can be compared with a rate that is
+// above [aloneRate].
+func (b *bench) aloneAbove(class Class, t BaselineTest, limit float64) bool {
+	n, of := t.WindowFailures, t.WindowRequests
+	if t.BaselineFailures > 0 || float64(n) <= aloneRate*float64(of) || fisherGreater(of, of, 0, t.BaselineRequests) < limit {
+		return false
+	}
+	before, _ := b.exposure(class)
+	return before == 0 || binomialAtLeast(n, of, aloneRate) < limit
 }

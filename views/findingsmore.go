@@ -211,13 +211,20 @@ func surge(v values) (sentence, remedy string) {
 	if route := v.text("route"); route != "" {
 		sentence += " on route " + route
 	}
-	sentence += " rose"
 	before, ok := v.count("baseline")
 	beforeAll, ok2 := v.count("baseline_requests")
 	after, ok3 := v.count("window")
 	afterAll, ok4 := v.count("window_requests")
-	if ok && ok2 && ok3 && ok4 {
-		sentence += " from " + Count(before) + " of " + Count(beforeAll) + " before the deploy to " + Count(after) + " of " + Count(afterAll) + " since"
+	together, ok5 := v.count("together")
+	within, ok6 := v.number("within_s")
+	counted := ok && ok2 && ok3 && ok4
+	switch {
+	case ok5 && ok6 && counted:
+		sentence += " came together, " + Count(together) + " within " + Seconds(within) + ": " + Count(before) + " of " + Count(beforeAll) + " before the deploy, " + Count(after) + " of " + Count(afterAll) + " since"
+	case counted:
+		sentence += " rose from " + Count(before) + " of " + Count(beforeAll) + " before the deploy to " + Count(after) + " of " + Count(afterAll) + " since"
+	default:
+		sentence += " rose"
 	}
 	return sentence + ".", "They are no failures by status, but may be lost requests to whoever sent them. Find out what they were."
 }

@@ -169,6 +169,10 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 			"A retry hid 61 failed attempts on api-1 from 60 user requests: another attempt was answered, so none of them is counted as lost; before the deploy there were none."},
 		{"retry-masked", map[string]any{"source": "edge", "traffic": "probe", "masked": 1, "failed_attempts": 1, "failed_on": []any{}, "baseline": 2, "baseline_requests": 1000},
 			"A retry hid 1 failed attempt from 1 probe request: another attempt was answered, so none of them is counted as lost; before the deploy there were 2 of 1,000."},
+		{"abort-surge", map[string]any{"traffic": "user", "outcome": "client_abort", "route": "order", "baseline": 1, "baseline_requests": 1200, "window": 20, "window_requests": 4800},
+			"Client aborts of user requests on route order rose from 1 of 1,200 before the deploy to 20 of 4,800 since."},
+		{"abort-surge", map[string]any{"traffic": "user", "outcome": "client_abort", "route": "order", "baseline": 1, "baseline_requests": 1200, "window": 20, "window_requests": 4800, "together": 18, "within_s": 5.0},
+			"Client aborts of user requests on route order came together, 18 within 5 s: 1 of 1,200 before the deploy, 20 of 4,800 since."},
 		{"version-mismatch", map[string]any{"version": "1.4.1", "deployed": "1.4.2", "before": "1.4.1"}, "api-1 does not run the version that was deployed: it says 1.4.1, deployed was 1.4.2, and before that 1.4.1."},
 		{"not-invented-yet", map[string]any{"requests": 1200, "why": "odd"}, "Finding not-invented-yet: requests 1,200, why odd."},
 	}
