@@ -289,6 +289,41 @@ func (db *DB) ReadObjects(ctx context.Context, service, source string, from, to 
 	return versions, nil
 }
 
+// ObjectKeys returns the keys of the objects of a source that were read whole, of any
+// time.
+func (db *DB) ObjectKeys(ctx context.Context, service, source string) (keys []string, err error) {
+	err = db.view(ctx, func(s *sql.Tx) error {
+		keys, err = rowsOf(ctx, s, func(rows *sql.Rows, key *string) error { return rows.Scan(key) },
+			`SELECT o.key FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
+			WHERE s.name = ? AND c.source = ? AND o.partial = 0 AND o.error = ''`, service, source)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ledger of %s: %w", source, err)
+	}
+	return keys, nil
+}
+
+// CutObjects returns the objects of a source that were cut short, nobody knows how far
+// from their ends: the version of each by its name.
+func (db *DB) CutObjects(ctx context.Context, service, source string) (map[string]string, error) {
+	type named struct{ name, version string }
+	versions := map[string]string{}
+	err := db.view(ctx, func(s *sql.Tx) error {
+		list, err := rowsOf(ctx, s, func(rows *sql.Rows, o *named) error { return rows.Scan(&o.name, &o.version) },
+			`SELECT o.name, o.version FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
+			WHERE s.name = ? AND c.source = ? AND o.to_at IS NULL AND o.partial = 1`, service, source)
+		for _, o := range list {
+			versions[o.name] = o.version
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read ledger of %s: %w", source, err)
+	}
+	return versions, nil
+}
+
 // mergeKnown joins the lists of each source, node and run, in order.
 func mergeKnown(lists []analysis.KnownRequests) []analysis.KnownRequests {
 	type key struct{ source, node, run string }

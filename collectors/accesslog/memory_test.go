@@ -55,6 +55,29 @@ func (m *memory) ReadObjects(_ context.Context, _, _ string, from, to time.Time)
 	return keys, nil
 }
 
+func (m *memory) ObjectKeys(context.Context, string, string) (keys []string, _ error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for key, b := range m.objects {
+		if b.Error == "" && !b.Partial {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+func (m *memory) CutObjects(context.Context, string, string) (map[string]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	versions := map[string]string{}
+	for key, b := range m.objects {
+		if b.Partial && b.To.IsZero() {
+			versions[cmp.Or(b.Name, key)] = b.Version
+		}
+	}
+	return versions, nil
+}
+
 func (m *memory) AddRun(_ context.Context, _ string, run analysis.Run) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -27,6 +27,11 @@ type Sink interface {
 	// ReadObjects answers the versions, by name, of objects wholly read whose period
 	// meets the span.
 	ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]string, error)
+	// ObjectKeys answers the keys of the objects that were wholly read, of any time.
+	ObjectKeys(ctx context.Context, service, source string) ([]string, error)
+	// CutObjects answers the versions, by name, of objects that were not read to an end
+	// that is known.
+	CutObjects(ctx context.Context, service, source string) (map[string]string, error)
 	// AddRun stores one attempt.
 	AddRun(ctx context.Context, service string, run analysis.Run) error
 }

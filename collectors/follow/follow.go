@@ -12,15 +12,22 @@
 // its first line and by the bytes before the place where reading stopped. A file that
 // begins like a stream and does not agree with it there is another one.
 //
-// A file that is truncated while it is looked at is looked at again. What nobody can
-// tell from the files, however they are read: lines that were written between the
-// copy and the truncation of copytruncate, or before a truncation without a copy, and
-// that were not read by then, are in no file any more (use create rather than
-// copytruncate where every line matters); a text that begins with the same 4 KiB as
-// the one whose place it took during a look is taken for it; and one with the first
-// line of an earlier one that is shorter than the first stretch of that may be a copy
-// under way, and is read once it is longer or nobody wrote to it for long. Lines with a
-// time in them are never so alike. In each of these a line may be missed; none is counted twice.
+// A file that is truncated while it is looked at is looked at again. Two files that are
+// there at the same time and hold one stream, by what was noted of it, are compared byte
+// by byte: the shorter one is a copy if all of it stands in the other, and else a text of
+// its own, which counts whole. What is not read at a look is told, with the time since
+// when lines may be missing ([Files.Unread]): a half line, a packed file that is being
+// written or broke off, one that may be a copy of something that is not there to be
+// compared with, and one that is the same as another while both grow.
+//
+// What nobody can tell from the files, however they are read: lines that were written
+// between the copy and the truncation of copytruncate, or before a truncation without a
+// copy, and that were not read by then, are in no file any more (use create rather than
+// copytruncate where every line matters); a text that begins with the same 4 KiB as the
+// one whose place it took during a look is taken for it. In each of these a line may be
+// missed. Two texts that are the same to the last byte are one. A file that was put
+// together from others, or lost its first lines, is a text of its own from where it
+// differs from them: beside them it counts twice what they have in common.
 package follow
 
 import (
@@ -28,7 +35,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,6 +66,9 @@ const (
 	// may take it for read.
 	changesMost = 4
 
+	// alikeMost is how much of two files is compared at once.
+	alikeMost = 64 << 10
+
 	// holdMost bounds how many files are held open, those written to last first. All
 	// that the pattern names are, however long nobody wrote to them, unless they are
 	// packed: what is added to one just before it goes out of sight can be read in no
@@ -71,26 +80,53 @@ const (
 // read of it must not be used; it is read anew.
 var ErrChanged = errors.New("the file changed while it was read")
 
+// Why something of a file is not read yet, or cannot be.
+var (
+	errHalfLine = errors.New("its last line has no end yet")
+	errWriting  = errors.New("it breaks off, and was written to shortly before")
+	errAlike    = errors.New("it begins like a text that was read, which is not there to be compared with")
+	errTwin     = errors.New("it is the same as another file, and both grow")
+)
+
+// Unread says that something of a file was not read when it was looked at last.
+type Unread struct {
+	Since   time.Time // no line of it is older, by the line before it; zero: nobody knows
+	Why     error
+	Final   bool   // nobody writes to it any more: the next look will not read it either
+	Version string // changes with the file
+}
+
 // Files are the files that a pattern names. It serves one goroutine.
 type Files struct {
-	pattern string
-	still   time.Duration
-	streams map[string][]*stream // by their first line
-	seen    map[string]seen      // by path
-	held    map[uint64]*held     // by inode: files that are written to
+	pattern   string
+	still     time.Duration
+	timeOf    func(line []byte) time.Time
+	streams   map[string][]*stream // by their first line
+	unordered bool                 // streams were restored
+	seen      map[string]seen      // by path
+	held      map[fileID]*held     // files that are written to
+	unread    map[string]*Unread   // by path
 
 	// between, in tests, is called before everything that is asked of the file system.
 	between func()
 }
 
+// fileID is the number of a file and that of its device; zero where files have none.
+type fileID struct{ device, inode uint64 }
+
 // seen is what a look made of a path, so that the next one need not open it again.
 type seen struct {
-	inode    uint64
+	id       fileID
 	size     int64
 	modified time.Time
-	pending  time.Duration // its end was not final, and is once nobody wrote to it for so long; else 0
-	old      bool          // passed over for its age
-	fresh    bool          // written to so shortly before that more may have come at the same time, by the clock of the files
+	first    time.Time // when it was first seen so, by the clock of the looks
+	ends     int       // places up to which texts with its first line were read
+	fresh    bool      // written to so shortly before that more may have come at the same time, by the clock of the files
+	outcome
+}
+
+func (s *seen) is(info os.FileInfo) bool {
+	return s.id == identity(info) && s.size == info.Size() && s.modified.Equal(info.ModTime())
 }
 
 type held struct {
@@ -108,33 +144,41 @@ type held struct {
 // nobody wrote to that for still (at least 10 s). Whoever closes a span of time some
 // while after its end, and must have every byte of it accounted for by then, says how
 // long that while is; until then half a line is no line.
-func New(pattern string, still time.Duration) *Files {
-	return &Files{pattern: pattern, still: max(still, calm), streams: map[string][]*stream{}, seen: map[string]seen{}, held: map[uint64]*held{}}
+//
+// timeOf is the time of a line, zero where that is not known.
+func New(pattern string, still time.Duration, timeOf func(line []byte) time.Time) *Files {
+	return &Files{pattern: pattern, still: max(still, calm), timeOf: timeOf, streams: map[string][]*stream{}, seen: map[string]seen{}, held: map[fileID]*held{}, unread: map[string]*Unread{}}
 }
 
-// Restore says that the stretch of a key was read before. Keys of anything else are
-// passed over. Order does not matter; call it before the first [Files.Look].
+// Restore says that the stretch of a key was read before, also by somebody else. Keys of
+// anything else are passed over. Order does not matter.
 func (f *Files) Restore(key string) {
 	id, end, ok := parseKey(key)
 	if !ok {
 		return
 	}
+	f.unordered = true
 	head, _, _ := strings.Cut(id, "~")
 	for _, s := range f.streams[head] {
 		if s.id == id {
-			s.add(end)
+			s.ends = append(s.ends, end)
 			return
 		}
 	}
 	f.streams[head] = append(f.streams[head], &stream{id: id, ends: []boundary{end}})
 }
 
+// Unread tells, by path, of every file that was looked at what of it was not read; nil
+// where all was. It is not to be changed, and holds until the next look.
+func (f *Files) Unread() map[string]*Unread { return f.unread }
+
 // Look calls read for every stretch that is new, oldest file first. A file that was
 // last written to before since is passed over, unless something of it was read
-// before. An error of read ends the look, but for [ErrChanged], after which the file
+// before, or its first line is younger than that. An error of read ends the look, but for [ErrChanged], after which the file
 // is read anew; where it changes again and again, that is an error of the file. Errors
 // of files are gathered, and the others are read all the same.
 func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stretch) error) error {
+	f.order()
 	f.moment()
 	paths, err := Paths(f.pattern)
 	var failures []error
@@ -146,7 +190,7 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 		info os.FileInfo
 	}
 	var files []found
-	present := map[uint64]bool{}
+	present := map[fileID]bool{}
 	for _, path := range paths {
 		f.moment()
 		info, err := os.Stat(path)
@@ -158,7 +202,7 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 			continue
 		case info.Mode().IsRegular():
 			files = append(files, found{path, info})
-			present[Inode(info)] = true
+			present[identity(info)] = true
 		default:
 			failures = append(failures, fmt.Errorf("read %s: %w", path, plainfile.ErrNotRegular))
 		}
@@ -167,10 +211,10 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 		return cmp.Or(a.info.ModTime().Compare(b.info.ModTime()), strings.Compare(b.path, a.path))
 	})
 	l := look{files: f, ctx: ctx, now: now, since: since, read: read}
-	for inode, h := range f.held {
-		if present[inode] {
+	for id, h := range f.held {
+		if present[id] {
 			h.gone = time.Time{}
-		} else if err := l.gone(inode, h); err != nil {
+		} else if err := l.gone(id, h, !slices.Contains(paths, h.path)); err != nil {
 			if failed, ok := errors.AsType[*readError](err); ok {
 				return failed.err
 			}
@@ -184,30 +228,59 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 		if f.unchanged(file.path, file.info, now, since) {
 			continue
 		}
-		err := l.path(file.path)
-		for range changesMost {
-			if !errors.Is(err, ErrChanged) {
-				break
-			}
-			err = l.path(file.path) // see what it became
-		}
-		if err != nil {
+		if err := l.untilSame(file.path); err != nil {
 			if failed, ok := errors.AsType[*readError](err); ok {
 				return failed.err
 			}
-			if errors.Is(err, fs.ErrNotExist) {
-				continue
+			failures = append(failures, err)
+		}
+	}
+	for _, path := range slices.Compact(l.unsure) { // by now it is known what the others hold
+		if err := l.untilSame(path); err != nil {
+			if failed, ok := errors.AsType[*readError](err); ok {
+				return failed.err
 			}
 			failures = append(failures, err)
 		}
+	}
+	gone := map[string]bool{}
+	for _, h := range f.held {
+		gone[h.path] = true
 	}
 	for path := range f.seen {
 		if !slices.Contains(paths, path) {
 			delete(f.seen, path)
 		}
 	}
+	for path := range f.unread {
+		if !slices.Contains(paths, path) && !gone[path] && !slices.Contains(l.finished, path) {
+			delete(f.unread, path)
+		}
+	}
 	f.letGo()
 	return errors.Join(failures...)
+}
+
+// order puts what was restored in order.
+func (f *Files) order() {
+	if !f.unordered {
+		return
+	}
+	f.unordered = false
+	for _, streams := range f.streams {
+		for _, s := range streams {
+			slices.SortFunc(s.ends, func(a, b boundary) int { return cmp.Compare(a.at, b.at) })
+			s.ends = slices.CompactFunc(s.ends, func(a, b boundary) bool { return a.at == b.at })
+		}
+	}
+}
+
+// endsOf counts the places up to which texts with a first line were read.
+func (f *Files) endsOf(head string) (n int) {
+	for _, s := range f.streams[head] {
+		n += len(s.ends)
+	}
+	return n
 }
 
 // moment is one at which something else may happen to the files.
@@ -235,31 +308,38 @@ func (o openFile) Stat() (os.FileInfo, error) {
 
 // Close closes what is held open.
 func (f *Files) Close() {
-	for inode, h := range f.held {
+	for id, h := range f.held {
 		_ = h.file.Close()
-		delete(f.held, inode)
+		delete(f.held, id)
 	}
 }
 
 func (f *Files) unchanged(path string, info os.FileInfo, now, since time.Time) bool {
 	s, ok := f.seen[path]
-	if !ok || s.inode != Inode(info) || s.size != info.Size() || !s.modified.Equal(info.ModTime()) {
+	if !ok || !s.is(info) {
 		return false
 	}
-	dueNow := s.fresh || s.pending > 0 && now.Sub(s.modified) > s.pending || s.old && !s.modified.Before(since)
+	dueNow := s.fresh || s.pending > 0 && quiet(now, s.modified, s.first) > s.pending || s.old && !s.modified.Before(since) ||
+		(s.cut || s.unread != nil) && s.ends != f.endsOf(s.head)
 	return !dueNow
+}
+
+// quiet is for how long nobody wrote to a file, by its own time and by when it was first
+// seen as it is: files come with any time, and with one that is still to come.
+func quiet(now, modified, first time.Time) time.Duration {
+	return max(now.Sub(modified), now.Sub(first))
 }
 
 // letGo closes all but the files that were written to last.
 func (f *Files) letGo() {
-	inodes := make([]uint64, 0, len(f.held))
-	for inode := range f.held {
-		inodes = append(inodes, inode)
+	ids := make([]fileID, 0, len(f.held))
+	for id := range f.held {
+		ids = append(ids, id)
 	}
-	slices.SortFunc(inodes, func(a, b uint64) int { return f.held[b].modified.Compare(f.held[a].modified) })
-	for _, inode := range inodes[min(len(inodes), holdMost):] {
-		_ = f.held[inode].file.Close()
-		delete(f.held, inode)
+	slices.SortFunc(ids, func(a, b fileID) int { return f.held[b].modified.Compare(f.held[a].modified) })
+	for _, id := range ids[min(len(ids), holdMost):] {
+		_ = f.held[id].file.Close()
+		delete(f.held, id)
 	}
 }
 
@@ -274,27 +354,50 @@ type look struct {
 	ctx        context.Context
 	now, since time.Time
 	read       func(*Stretch) error
+	unsure     []string // paths of files that may be copies
+	finished   []string // paths that led to files that were let go
+}
+
+// untilSame reads what is new in the file that a path leads to, anew where that changes
+// meanwhile. A path that leads to none any more is no error.
+func (l *look) untilSame(path string) error {
+	err := l.path(path)
+	for range changesMost {
+		if !errors.Is(err, ErrChanged) {
+			break
+		}
+		err = l.path(path) // see what it became
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // path reads what is new in the file that a path leads to.
 func (l *look) path(path string) error {
-	l.files.moment()
+	f := l.files
+	f.moment()
 	file, info, err := plainfile.Open(path)
 	if err != nil {
 		return err
 	}
-	of, err := l.file(path, file, info, false)
-	inode, read := Inode(info), info.Size()
+	was, id, read := f.seen[path], identity(info), info.Size()
+	now := seen{id: id, size: info.Size(), modified: info.ModTime(), first: l.now, fresh: l.now.Sub(info.ModTime()) <= tick}
+	if was.is(info) {
+		now.first = was.first
+	}
+	now.outcome, err = l.file(path, file, info, now.first, false)
 	_, refused := errors.AsType[*readError](err)
 	if refused {
 		read = -1 // what is in it is still to be read
 	}
-	before := l.files.held[inode]
+	before := f.held[id]
 	switch {
-	case err != nil && !refused || of.packed || inode == 0:
+	case err != nil && !refused || now.packed || id.inode == 0:
 		_ = file.Close() // it was only read
 	case before == nil:
-		l.files.held[inode] = &held{file: file, path: path, modified: info.ModTime(), size: read}
+		f.held[id] = &held{file: file, path: path, modified: info.ModTime(), size: read}
 	default:
 		_ = before.file.Close()
 		*before = held{file: file, path: path, modified: info.ModTime(), size: read}
@@ -305,21 +408,30 @@ func (l *look) path(path string) error {
 		}
 		return err
 	}
-	l.files.seen[path] = seen{inode: inode, size: info.Size(), modified: info.ModTime(), pending: of.pending, old: of.old, fresh: l.now.Sub(info.ModTime()) <= tick}
+	now.ends = f.endsOf(now.head)
+	f.seen[path] = now
+	if !now.old {
+		f.unread[path] = now.unread
+	}
 	return nil
 }
 
 // gone reads what was added to a file that no path of the pattern leads to any more,
-// and lets go of it when nothing was for long.
-func (l *look) gone(inode uint64, h *held) error {
+// and lets go of it when nothing was for long. vacant says that its path leads to no
+// other file either.
+func (l *look) gone(id fileID, h *held, vacant bool) error {
 	if h.gone.IsZero() {
 		h.gone = l.now
 	}
 	info, err := h.file.Stat()
 	last := err == nil && l.now.Sub(info.ModTime()) > linger && l.now.Sub(h.gone) > linger
 	for tries := 0; err == nil && (info.Size() != h.size || last); tries++ {
-		if _, err = l.file(h.path, h.file, info, last); err == nil {
+		var of outcome
+		if of, err = l.file(h.path, h.file, info, l.now, last); err == nil {
 			h.size = info.Size()
+			if vacant {
+				l.files.unread[h.path] = of.unread
+			}
 			break
 		}
 		if errors.Is(err, ErrChanged) && tries < changesMost {
@@ -332,7 +444,8 @@ func (l *look) gone(inode uint64, h *held) error {
 	changed := errors.Is(err, ErrChanged)
 	if err != nil && !changed || last {
 		_ = h.file.Close()
-		delete(l.files.held, inode)
+		delete(l.files.held, id)
+		l.finished = append(l.finished, h.path)
 	}
 	if changed {
 		return fmt.Errorf("read %s, which is gone: %w", h.path, err)
@@ -342,15 +455,22 @@ func (l *look) gone(inode uint64, h *held) error {
 
 // outcome is what a look made of a file.
 type outcome struct {
-	pending     time.Duration // as in seen
-	old, packed bool
+	head    string
+	pending time.Duration // its end was not final, and is once nobody wrote to it for so long; else 0
+	old     bool          // passed over for its age
+	packed  bool
+	cut     bool    // packed, and breaks off: what was read of it is read again, with what comes after it, from a whole one
+	stream  *stream // whose text it holds; nil: none that is known
+	same    int64   // so much of it was compared with other files of the stream
+	grew    bool    // while it held that
+	unread  *Unread
 }
 
 // file reads what is new in an open file; last says that no other look will. [ErrChanged]
 // says that it was truncated or replaced meanwhile: then nothing that was concluded
 // from it holds.
-func (l *look) file(path string, file *os.File, info os.FileInfo, last bool) (outcome, error) {
-	t := text{file: openFile{file, l.files}, opened: info, size: info.Size()}
+func (l *look) file(path string, file *os.File, info os.FileInfo, first time.Time, last bool) (outcome, error) {
+	t := text{file: openFile{file, l.files}, opened: info, size: info.Size(), still: l.files.still}
 	if err := t.begin(); err != nil {
 		return outcome{}, err
 	}
@@ -358,16 +478,12 @@ func (l *look) file(path string, file *os.File, info os.FileInfo, last bool) (ou
 	if t.packed, err = isPacked(t.file); err != nil {
 		return outcome{}, err
 	}
-	still := l.files.still
 	if t.packed {
-		still = calm
+		t.still = calm
 	}
-	t.final = last || l.now.Sub(info.ModTime()) > still
+	t.final = last || quiet(l.now, info.ModTime(), first) > t.still
 	of := outcome{packed: t.packed}
-	var pending bool
-	if pending, of.old, err = l.text(path, &t); pending {
-		of.pending = still
-	}
+	err = l.text(path, &t, &of)
 	if _, failed := errors.AsType[*readError](err); failed {
 		return of, err
 	}
@@ -378,78 +494,130 @@ func (l *look) file(path string, file *os.File, info os.FileInfo, last bool) (ou
 }
 
 // text reads what is new in a file's text.
-func (l *look) text(path string, t *text) (pending, old bool, err error) {
-	info := t.opened
+func (l *look) text(path string, t *text, of *outcome) error {
+	f, info := l.files, t.opened
+	isOld := info.ModTime().Before(l.since)
 	if err := unreadable(path); err != nil {
-		if info.ModTime().Before(l.since) {
-			return false, true, nil
+		if of.old = isOld; isOld {
+			return nil
 		}
-		return false, false, err
+		return err
 	}
 	head, err := t.head()
+	of.head = head
 	switch {
 	case err != nil:
-		return true, false, err
-	case head == "" && t.packed && t.final && !info.ModTime().Before(l.since):
-		t.broken = io.ErrUnexpectedEOF
-		return false, false, l.broken(path, t, nil, 0, info)
+		return err
+	case head == "" && isOld, len(f.streams[head]) == 0 && isOld && !f.timeOf(t.line).After(info.ModTime()):
+		of.old = true
+		return nil
+	case head == "" && t.packed && t.final && t.broken != nil:
+		of.leave(t, t.broken, time.Time{})
+		return nil
+	case head == "" && t.packed && t.broken != nil:
+		of.leave(t, errWriting, time.Time{})
+		return nil
 	case head == "":
-		return true, false, nil
-	}
-	f := l.files
-	if len(f.streams[head]) == 0 && info.ModTime().Before(l.since) {
-		return false, true, nil
+		if t.size > 0 && !t.packed {
+			of.leave(t, errHalfLine, time.Time{})
+		}
+		return nil
 	}
 	if err := t.measure(f.streams[head]); err != nil {
-		return true, false, err
+		return err
 	}
-	if t.packed && t.broken != nil && !t.final {
-		return true, false, nil // it is being written
-	}
+	isCut := t.packed && t.broken != nil
 	for {
-		s, at, whole, unsure, err := t.match(f.streams[head])
-		if err != nil || unsure {
-			return unsure, false, err
-		}
-		if whole { // nothing that was not read
-			return false, false, nil
-		}
-		to, err := t.cut(at)
+		m, err := l.match(path, t, head)
 		if err != nil {
-			return false, false, err
+			return err
 		}
-		if to == at {
-			if t.packed && t.broken != nil {
-				return false, false, l.broken(path, t, s, at, info)
-			}
-			return at < t.size, false, nil
+		of.stream, of.same = m.stream, m.same
+		was := f.seen[path]
+		of.grew = !t.packed && m.stream != nil && was.stream == m.stream && was.id == identity(info) &&
+			(was.size < info.Size() || was.grew && l.now.Sub(info.ModTime()) <= calm)
+		switch m.relation {
+		case perhaps:
+			l.unsure = append(l.unsure, path)
+			of.leave(t, errAlike, f.timeOf(t.line))
+			return nil
+		case within:
+			l.nothingNew(t, of, m.twin)
+			return nil
 		}
-		isNew := s == nil
-		if isNew {
+		to, err := t.cut(m.at)
+		switch {
+		case err != nil:
+			return err
+		case isCut && !t.final:
+			return l.leave(t, of, m.at, errWriting)
+		case to == m.at && isCut:
+			return l.leave(t, of, m.at, t.broken)
+		case to == m.at && to < t.size:
+			return l.leave(t, of, m.at, errHalfLine)
+		case to == m.at:
+			l.nothingNew(t, of, m.twin)
+			return nil
+		}
+		s := m.stream
+		if s == nil {
 			s = &stream{id: unusedID(head, f.streams[head])}
 		}
 		tail, err := t.tail(to)
 		if err != nil {
-			return false, false, err
+			return err
 		}
-		part := Stretch{Path: path, Modified: info.ModTime(), From: at, To: to, key: formatKey(s.id, at, to, tail)}
-		if err := l.stretch(t, &part, tail); err != nil {
-			return false, false, err
+		part := Stretch{Path: path, Modified: info.ModTime(), From: m.at, To: to, name: fmt.Sprintf("%s@%d", s.id, m.at), key: formatKey(s.id, m.at, to, tail)}
+		if isCut {
+			part.Broken, of.cut = t.broken, true
 		}
-		if isNew {
+		if err := l.stretch(t, &part, tail); err != nil || isCut {
+			return err
+		}
+		if m.stream == nil {
 			f.streams[head] = append(f.streams[head], s)
 		}
 		s.add(boundary{to, tail})
 	}
 }
 
-// stretch lets the caller read one stretch.
-func (l *look) stretch(t *text, part *Stretch, tail string) error {
-	content, release, err := t.open(part.From, part.To)
+// nothingNew tells of a text that is the same as another one, while both grow, that it
+// may be no copy.
+func (l *look) nothingNew(t *text, of *outcome, twin bool) {
+	if of.grew && twin {
+		of.leave(t, errTwin, l.files.timeOf(t.line))
+		of.pending = calm
+	}
+}
+
+// leave notes that something of a text is not read.
+func (of *outcome) leave(t *text, why error, since time.Time) {
+	of.unread = &Unread{Since: since, Why: why, Final: t.final, Version: fmt.Sprintf("%d bytes of %s: %v", t.opened.Size(), t.opened.ModTime().UTC().Format(time.RFC3339Nano), why)}
+	if !t.final {
+		of.pending = t.still
+	}
+}
+
+// leave notes that a text is not read from a place on.
+func (l *look) leave(t *text, of *outcome, at int64, why error) error {
+	line, err := t.lineBefore(at)
 	if err != nil {
 		return err
 	}
-	defer release()
+	since := l.files.timeOf(line)
+	if since.IsZero() {
+		since = l.files.timeOf(t.line)
+	}
+	of.leave(t, why, since)
+	return nil
+}
+
+// stretch lets the caller read one stretch.
+func (l *look) stretch(t *text, part *Stretch, tail string) error {
+	content, err := t.open(part.From, part.To)
+	if err != nil {
+		return err
+	}
 	count := &counter{r: content}
 	if !t.packed {
 		if count.last, err = t.before(part.From); err != nil {
@@ -463,27 +631,16 @@ func (l *look) stretch(t *text, part *Stretch, tail string) error {
 		}
 		return t.unchanged()
 	}
-	if err := l.read(part); err != nil {
-		if errors.Is(err, ErrChanged) || count.failed && t.unchanged() != nil {
-			return ErrChanged
-		}
-		return &readError{err}
+	err = l.read(part)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrChanged), count.failed != nil && t.unchanged() != nil:
+		return ErrChanged
+	case count.failed != nil: // that is the file's own, and the others can be read
+		return fmt.Errorf("read %s: %w", part.Path, count.failed)
 	}
-	return nil
-}
-
-// broken tells of a packed file that breaks off: what came before was read.
-func (l *look) broken(path string, t *text, s *stream, at int64, info os.FileInfo) error {
-	id := "broken " + filepath.Base(path)
-	if s != nil {
-		id = s.id
-	}
-	part := Stretch{Path: path, Modified: info.ModTime(), From: at, To: at, Broken: t.broken, key: fmt.Sprintf("%s@%d", id, at)}
-	part.Reader, part.verify = strings.NewReader(""), t.unchanged
-	if err := l.read(&part); err != nil {
-		return &readError{err}
-	}
-	return nil
+	return &readError{err}
 }
 
 // Paths are the files that a pattern names now, in order. A pattern that names none

@@ -9,13 +9,14 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"gapless/collectors/gunzip"
 )
 
 const (
 	headMost = 64 << 10 // of a first line, to tell streams apart
-	tailSize = 64       // bytes before a boundary
+	tailSize = 512      // bytes before a boundary: a line or two, with their times
 
 	// startMost bounds the bytes by which a text that is read is told from one that
 	// takes its place meanwhile.
@@ -34,13 +35,16 @@ type text struct {
 	opened os.FileInfo
 	start  []byte // a sum of the bytes that it begins with, when reading began
 	packed bool
-	size   int64 // of the unpacked text, once it was measured
-	final  bool  // nobody writes to it any more
+	size   int64         // of the unpacked text, once it was measured
+	final  bool          // nobody writes to it any more
+	still  time.Duration // after which it is
+	line   []byte        // the first one, as far as it was read
 
 	// Of a packed file, from one reading of it.
 	tails  map[int64]string // by boundary
-	lines  int64            // where its last whole line ends
-	broken error            // where it breaks off
+	lines  int64            // where its last whole line ends, of those that are to be trusted
+	last   []byte           // the last whole line, where it breaks off and that is not too long
+	broken error            // why it breaks off, or is not to be trusted behind lines
 }
 
 // begin remembers how the file begins.
@@ -105,8 +109,9 @@ func (t *text) head() (string, error) {
 	var content io.Reader = io.NewSectionReader(t.file, 0, headMost)
 	if t.packed {
 		z, err := gunzip.New(io.NewSectionReader(t.file, 0, 1<<62))
-		if err != nil {
-			return "", nil // not even its header is there
+		if err != nil { // not even its header is there
+			t.broken = err
+			return "", nil
 		}
 		content = io.LimitReader(z, headMost)
 	}
@@ -114,17 +119,25 @@ func (t *text) head() (string, error) {
 	for {
 		n, err := content.Read(b[len(b):cap(b)])
 		if end := bytes.IndexByte(b[len(b):len(b)+n], '\n'); end >= 0 {
-			return sum(b[:len(b)+end], 8), nil
+			t.line = b[:len(b)+end]
+			return sum(t.line, 8), nil
 		}
 		b = b[:len(b)+n]
 		if len(b) == headMost {
+			t.line = b
 			return sum(b, 8), nil
 		}
 		if err != nil {
-			if !t.packed && !errors.Is(err, io.EOF) {
+			isEnd := errors.Is(err, io.EOF)
+			switch {
+			case isEnd:
+			case !t.packed:
 				return "", err
+			default:
+				t.broken = err
 			}
-			if t.final && len(b) > 0 { // one line, without an end
+			if len(b) > 0 && (t.final || t.packed && isEnd) { // one line, without an end
+				t.line = b
 				return sum(b, 8), nil
 			}
 			return "", nil
@@ -157,7 +170,8 @@ func (t *text) before(at int64) ([]byte, error) {
 }
 
 // measure reads a packed file once: for its length, its last line's end, and its
-// bytes before the boundaries of the streams that it may hold.
+// bytes before the boundaries of the streams that it may hold. Of one that is corrupt only
+// the lines in members whose checksum is right are to be trusted.
 func (t *text) measure(streams []*stream) error {
 	if !t.packed {
 		return nil
@@ -176,12 +190,19 @@ func (t *text) measure(streams []*stream) error {
 		t.broken, t.size = err, 0
 		return nil
 	}
+	t.broken = nil
 	// The buffer keeps what may be needed of the block before.
 	buffer := make([]byte, tailSize+128<<10)
 	kept, at := 0, int64(0)
-	lineTail := ""
+	var line, sound lineEnd
+	isSound := func() { // the member before ended
+		if z.Sound() == at && at > sound.member {
+			sound.member, sound.at, sound.tail, sound.text = at, line.at, line.tail, append(sound.text[:0], line.text...)
+		}
+	}
 	for {
 		n, err := z.Read(buffer[kept:])
+		isSound()
 		block := buffer[:kept+n]
 		start := at - int64(kept)
 		at += int64(n)
@@ -192,20 +213,54 @@ func (t *text) measure(streams []*stream) error {
 		}
 		if end := bytes.LastIndexByte(block[kept:], '\n'); end >= 0 {
 			end += kept + 1
-			t.lines, lineTail = start+int64(end), sum(block[max(0, end-tailSize):end], 6)
+			line.at, line.tail, line.text = start+int64(end), sum(block[max(0, end-tailSize):end], 6), line.text[:0]
+			if begin := bytes.LastIndexByte(block[:end-1], '\n') + 1; begin > 0 || start == 0 {
+				line.text = append(line.text, block[begin:end-1]...)
+			}
 		}
+		isSound()
 		if err != nil {
 			t.size = at
-			t.tails[t.lines] = lineTail
-			if errors.Is(err, io.EOF) {
+			switch {
+			case errors.Is(err, io.EOF):
 				t.tails[at] = sum(block[max(0, len(block)-tailSize):], 6)
-			} else {
-				t.broken, t.size = err, t.lines
+				return nil
+			case !errors.Is(err, io.ErrUnexpectedEOF):
+				line = sound
 			}
+			t.broken, t.size, t.lines, t.last = err, line.at, line.at, line.text
+			t.tails[t.lines] = line.tail
 			return nil
 		}
 		kept = copy(buffer, block[max(0, len(block)-tailSize):])
 	}
+}
+
+// lineEnd is where a whole line ends.
+type lineEnd struct {
+	at     int64
+	tail   string
+	text   []byte // the line; empty where its begin was not at hand
+	member int64  // where the member ends that it was noted for
+}
+
+// lineBefore is the line that ends at a place; nil where it is not at hand.
+func (t *text) lineBefore(at int64) ([]byte, error) {
+	if t.packed {
+		if at == t.lines {
+			return t.last, nil
+		}
+		return nil, nil
+	}
+	b := make([]byte, min(at, headMost))
+	if _, err := t.file.ReadAt(b, at-int64(len(b))); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, ErrChanged
+		}
+		return nil, err
+	}
+	b = bytes.TrimSuffix(b, []byte{'\n'})
+	return b[bytes.LastIndexByte(b, '\n')+1:], nil
 }
 
 // cut is where the next stretch ends: after the last whole line that is there and
@@ -220,7 +275,7 @@ func (t *text) cut(at int64) (int64, error) {
 	end := min(t.size, at+limit)
 	to, err := t.lastLine(at, end)
 	if err == nil && to == at && end < t.size { // one line that is longer than the limit
-		to, err = t.lineEnd(end)
+		to, err = t.endOfLine(end)
 	}
 	if err == nil && to == at && t.final {
 		to = t.size
@@ -247,8 +302,8 @@ func (t *text) lastLine(from, to int64) (int64, error) {
 	return from, nil
 }
 
-// lineEnd is where the line ends that goes through a place.
-func (t *text) lineEnd(at int64) (int64, error) {
+// endOfLine is where the line ends that goes through a place.
+func (t *text) endOfLine(at int64) (int64, error) {
 	b := make([]byte, 64<<10)
 	for at < t.size {
 		n := min(t.size-at, int64(len(b)))
@@ -267,16 +322,16 @@ func (t *text) lineEnd(at int64) (int64, error) {
 }
 
 // open reads the bytes [from, to).
-func (t *text) open(from, to int64) (r io.Reader, release func(), err error) {
+func (t *text) open(from, to int64) (io.Reader, error) {
 	if !t.packed {
-		return io.NewSectionReader(t.file, from, to-from), func() {}, nil
+		return io.NewSectionReader(t.file, from, to-from), nil
 	}
 	z, err := gunzip.New(io.NewSectionReader(t.file, 0, 1<<62))
 	if err != nil {
-		return nil, nil, fmt.Errorf("unpack %s: %w", t.file.Name(), err)
+		return nil, fmt.Errorf("unpack %s: %w", t.file.Name(), err)
 	}
-	if _, err := io.CopyN(io.Discard, z, from); err != nil {
-		return nil, nil, fmt.Errorf("unpack %s: %w", t.file.Name(), err)
+	if n, err := io.CopyN(io.Discard, z, from); n < from {
+		return nil, fmt.Errorf("unpack %s: %w", t.file.Name(), err)
 	}
-	return io.LimitReader(z, to-from), func() {}, nil
+	return &exactly{z, to - from}, nil
 }
