@@ -48,30 +48,6 @@ type checkedChange struct {
 	until time.Time
 }
 
-// checkedGroups are the targets that were checked in the window, each with its group
-// where the configuration has that group; of several, the first by name.
-func (b *bench) checkedGroups() map[string]string {
-	configured := map[string]struct{}{}
-	for _, balancer := range b.obs.Service.LoadBalancers {
-		for _, g := range balancer.TargetGroups {
-			configured[g.Name] = struct{}{}
-		}
-	}
-	groups := map[string]string{}
-	for i := range b.obs.Checks {
-		c := &b.obs.Checks[i]
-		if !b.inWindow(c.At) {
-			continue
-		}
-		group := groups[c.Target]
-		if _, ok := configured[c.TargetGroup]; ok {
-			group = min(cmp.Or(group, c.TargetGroup), c.TargetGroup)
-		}
-		groups[c.Target] = group
-	}
-	return groups
-}
-
 // readChecks follows every target through the health checks, per node.
 func (b *bench) readChecks() {
 	type key struct{ source, group, target, node string }

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -89,10 +90,7 @@ func (b *bench) sentTimes() map[string][]span {
 		if c.Target == "" || !b.counting[c.Source] {
 			continue
 		}
-		group := c.TargetGroup
-		if group == "" {
-			group = b.byName[c.Target].group
-		}
+		group := cmp.Or(c.TargetGroup, b.onlyGroup(c.Source), b.byName[c.Target].group)
 		add(group, c.begun().from, b.point(c.Source, c.begun().to))
 		if c.TargetStatus > 0 {
 			add(group, c.Last, b.point(c.Source, c.Last))
@@ -141,23 +139,17 @@ func (b *bench) refusedFor(group string) []refusal {
 	return list
 }
 
-// wantsTarget reports whether a load balancer answered requests by itself because it
-// had no target: with 503 (ALB, HAProxy), or with 502 (nginx: no live upstreams).
-func (b *bench) wantsTarget(k *CellKey, group string) bool {
-	return b.counting[k.Source] && k.Outcome == OutcomeLB5xx && k.Target == "" && (k.Status == 502 || k.Status == 503) &&
+// refusedBy reports whether a load balancer answered requests that may have been meant for
+// a group with an error of its own, and no target was asked.
+func (b *bench) refusedBy(k *CellKey, group string) bool {
+	return b.counting[k.Source] && k.Outcome == OutcomeLB5xx && k.Target == "" &&
 		(k.TargetGroup == group || k.TargetGroup == "" && b.logs(k.Source, group))
 }
 
-// logs reports whether an access log is of a load balancer that may have a group: one
-// that has it, or of which no groups are known.
-func (b *bench) logs(source, group string) bool {
-	for _, balancer := range b.obs.Service.LoadBalancers {
-		if slices.ContainsFunc(balancer.AccessLogs, func(l AccessLog) bool { return l.Name == source }) &&
-			len(balancer.TargetGroups) > 0 && !slices.ContainsFunc(balancer.TargetGroups, func(g TargetGroup) bool { return g.Name == group }) {
-			return false
-		}
-	}
-	return true
+// wantsTarget reports whether a load balancer answered requests by itself because it
+// had no target: with 503 (ALB, HAProxy), or with 502 (nginx: no live upstreams).
+func (b *bench) wantsTarget(k *CellKey, group string) bool {
+	return (k.Status == 502 || k.Status == 503) && b.refusedBy(k, group)
 }
 
 // longHoles tells which holes are unusually long: [pollReach] times the 99th percentile
@@ -189,12 +181,15 @@ func count(refused []refusal) int {
 	return n
 }
 
-// meantFor reports whether a failure may have been meant for a target group: nobody
-// tells that it was another one.
+// meantFor reports whether a failure may have been meant for a target group: the log
+// names it; or, where it names none, its target is of that group, or it names no target
+// either and is of a load balancer that may have the group.
 func (b *bench) meantFor(f *failure, group string) bool {
-	meant := f.group
-	if l := b.byName[f.target]; meant == "" && l != nil {
-		meant = l.group
+	if f.group != "" {
+		return f.group == group
 	}
-	return meant == "" || meant == group
+	if l := b.byName[f.target]; l != nil {
+		return l.groups[group]
+	}
+	return b.logs(f.source, group)
 }

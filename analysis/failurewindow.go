@@ -74,16 +74,21 @@ func (b *bench) failedTarget(f failure) string {
 }
 
 // concerns reports whether a failure may have to do with a target: with the one that it
-// was sent to; where no witness says, with those of the group that the log names; and
-// with any, where it names none, or one of which no target is known.
+// was sent to; where no witness says, with those of the groups that it may have been meant
+// for; and with any, where no target of such a group is known.
 func (b *bench) concerns(f *failure, l *life) bool {
-	switch {
-	case f.target != "":
+	if f.target != "" {
 		return f.target == l.name
-	case l.groups[f.group]:
-		return true
 	}
-	return !slices.ContainsFunc(b.lives, func(other *life) bool { return other.groups[f.group] })
+	of := func(l *life) bool {
+		for group := range l.groups {
+			if b.meantFor(f, group) {
+				return true
+			}
+		}
+		return false
+	}
+	return of(l) || !slices.ContainsFunc(b.lives, of)
 }
 
 // belongs assigns a failure to the cycle in whose time it ended: the last one that had

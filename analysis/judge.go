@@ -76,7 +76,8 @@ type bench struct {
 	cuts     map[string]time.Duration // to what the moments of a source are cut; see cutsOf
 	lives    []*life                  // one per target, in the order of the configuration
 	byName   map[string]*life
-	counting map[string]bool // access logs that count users
+	counting map[string]bool            // access logs that count users
+	named    map[string]map[string]bool // target groups that each of them names
 	failures []failure
 	unkept   []unkept
 	handled  map[probeID][]HandledRequest
@@ -138,7 +139,7 @@ func newBench(obs Observations) *bench {
 	sortInputs(&obs)
 	b := &bench{
 		obs: obs, from: obs.From, to: obs.To, seenTo: earliest(obs.At, obs.To),
-		byName: map[string]*life{}, counting: map[string]bool{},
+		byName: map[string]*life{}, counting: map[string]bool{}, named: map[string]map[string]bool{},
 		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{}, sent: map[probeID]*ProbeRequest{},
 		ambiguous: map[probeID]bool{}, doubtfulLines: map[int]bool{},
 		coverage: map[string]*Coverage{}, passed: map[string]passing{}, prober: map[Class]bool{}, skewed: map[string]bool{}, spreads: map[cycleClock]spread{}, aheads: map[[2]string]spread{},
@@ -210,7 +211,8 @@ func inOrder[T any](list *[]T, compare func(x, y T) int) {
 
 // nameTargets lists the targets: the configured ones first, then any other that a
 // log or a poll mentions. A configured target that no observation and no step
-// mentions stays listed: its silence is information.
+// mentions stays listed: its silence is information. A row that names no target group is
+// of the only one that its load balancer has.
 func (b *bench) nameTargets() {
 	add := func(name, group string) {
 		if name == "" {
@@ -222,9 +224,6 @@ func (b *bench) nameTargets() {
 			b.byName[name] = l
 			b.lives = append(b.lives, l)
 		}
-		if l.group == "" {
-			l.group = group
-		}
 		if group != "" {
 			l.groups[group] = true
 		}
@@ -232,18 +231,31 @@ func (b *bench) nameTargets() {
 	for _, t := range b.obs.Service.Targets {
 		add(t.Name, "")
 	}
-	configured := len(b.lives)
+	listed := len(b.lives)
 	for _, s := range b.obs.States {
 		add(s.Target, s.TargetGroup)
 	}
-	groupOf := b.checkedGroups()
-	for _, name := range sortedKeys(groupOf) {
-		add(name, groupOf[name])
+	configured := b.configuredGroups()
+	for i := range b.obs.Checks {
+		c := &b.obs.Checks[i]
+		switch {
+		case !b.inWindow(c.At):
+		case slices.Contains(configured, c.TargetGroup):
+			add(c.Target, c.TargetGroup)
+		default:
+			add(c.Target, "")
+		}
 	}
 	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; b.counting[c.Source] {
-			add(c.Target, c.TargetGroup)
+		c := &b.obs.Cells[i]
+		if !b.counting[c.Source] {
+			continue
 		}
+		add(c.Target, cmp.Or(c.TargetGroup, b.onlyGroup(c.Source)))
+		if b.named[c.Source] == nil {
+			b.named[c.Source] = map[string]bool{}
+		}
+		b.named[c.Source][c.TargetGroup] = true
 	}
 	for _, h := range b.obs.Handled {
 		add(h.Target, "")
@@ -253,20 +265,9 @@ func (b *bench) nameTargets() {
 			add(s.Target, "")
 		}
 	}
-	slices.SortStableFunc(b.lives[configured:], func(x, y *life) int { return strings.Compare(x.name, y.name) })
-	group := ""
-	for _, balancer := range b.obs.Service.LoadBalancers {
-		for _, g := range balancer.TargetGroups {
-			if group == "" {
-				group = g.Name
-			}
-		}
-	}
+	slices.SortStableFunc(b.lives[listed:], func(x, y *life) int { return strings.Compare(x.name, y.name) })
 	for _, l := range b.lives {
-		if l.group == "" {
-			l.group = group
-		}
-		l.groups[l.group] = true
+		l.memberOf(configured)
 	}
 }
 

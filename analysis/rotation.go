@@ -144,12 +144,12 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 	var from, to time.Time
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
-		if r.Outcome == OutcomeLB5xx && r.Target == "" && b.counting[r.Source] && (r.TargetGroup == group || r.TargetGroup == "") && within(r.End, outer.from, outer.to) {
+		if b.refusedBy(&r.CellKey, group) && within(r.End, outer.from, outer.to) {
 			from, to = earliest(from, b.by(r.Source, r.moment())), latest(to, r.End)
 		}
 	}
 	for _, c := range b.unkept {
-		if c.Outcome == OutcomeLB5xx && c.Target == "" && b.counting[c.Source] && (c.TargetGroup == group || c.TargetGroup == "") && within(c.Last, outer.from, outer.to) {
+		if b.refusedBy(&c.CellKey, group) && within(c.Last, outer.from, outer.to) {
 			from, to = earliest(from, b.by(c.Source, c.First)), latest(to, c.Last)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // life is one target's way through the window.
 type life struct {
 	name, group string
-	groups      map[string]bool // all groups in which it was seen; group is the first of them
+	groups      map[string]bool // all groups in which it was seen; its figures are by one of them, group
 	witnesses   map[string]bool // clocks by which points are
 	points      []point         // moments at which it was sent what it answered, ascending by the earliest that they were
 	succeeded   []point         // those of them at which it was sent what it answered well

@@ -49,6 +49,11 @@ func (b *bench) conditions() []Condition {
 	if targets := b.inferredTargets(); len(targets) > 0 {
 		add("steps-inferred", map[string]any{"targets": targets})
 	}
+	for _, l := range b.lives {
+		if groups := l.severalGroups(b.configuredGroups()); groups != nil {
+			add("several-target-groups", map[string]any{"target": l.name, "target_group": l.group, "target_groups": groups})
+		}
+	}
 	users, probes := b.report.Totals[ClassUser], b.report.Totals[ClassProbe]
 	b.userConditions(add, users, probes)
 	for _, class := range []Class{ClassUser, ClassProbe} {

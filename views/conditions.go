@@ -30,6 +30,8 @@ func conditionSentence(code string, v values) string {
 			names = "the targets"
 		}
 		return "No step tells what was done to " + names + ": when requests stopped and came back is inferred from states and traffic; when anything was stopped or ready is not known."
+	case "several-target-groups":
+		return v.text("target") + " is a member of several target groups (" + list(v.list("target_groups")) + "); its figures are by the settings of " + v.text("target_group") + "."
 	case "single-run":
 		return "This is a single run."
 	case "one-vantage-point":

@@ -105,13 +105,22 @@ func TestSentencesDegrade(t *testing.T) {
 			}
 		}
 		for _, code := range []string{"status-codes-only", "new-connections-only", "single-run", "one-vantage-point", "low-traffic", "critical-route-untried", "census", "failure-rate-bound",
-			"miss-chance", "longest-missed", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "steps-inferred", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
+			"miss-chance", "longest-missed", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "steps-inferred", "several-target-groups", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
 			report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: code, Values: values}}}}
 			FillSentences(&report)
 			if sentence := report.Verdict.Conditions[0].Sentence; !strings.HasSuffix(sentence, ".") || strings.Contains(sentence, "%!") {
 				t.Errorf("condition %s with %v reads %q", code, values, sentence)
 			}
 		}
+	}
+}
+
+func TestATargetOfSeveralGroupsIsSaid(t *testing.T) {
+	report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: "several-target-groups", Values: map[string]any{
+		"target": "api-1", "target_group": "public", "target_groups": []string{"public", "internal"}}}}}}
+	FillSentences(&report)
+	if got := report.Verdict.Conditions[0].Sentence; got != "api-1 is a member of several target groups (public and internal); its figures are by the settings of public." {
+		t.Error(got)
 	}
 }
 
