@@ -27,7 +27,7 @@ func (c cycle) fell() time.Time {
 // doing, from its start on; elsewhere they say who was in rotation, and no more.
 func (b *bench) inferCycles() {
 	told := b.obs.Deploy.ID == "" || slices.ContainsFunc(b.steps, func(s step) bool {
-		return !s.ignored && s.Target != "" && rank(s.Kind) > 0 && !s.At.Before(b.started)
+		return s.Target != "" && rank(s.Kind) > 0 && !s.At.Before(b.started)
 	})
 	for _, l := range b.lives {
 		var cycles []cycle
@@ -72,7 +72,7 @@ func (b *bench) absences(l *life) []cycle {
 	long := pollReach * max(l.usualPause, time.Second)
 	add := func(c cycle) {
 		// What all of the group lacked says nothing of this one.
-		whole := []span{{c.lastServed, c.firstServed}}
+		whole := []span{{c.lastServedBy, c.firstServedFrom}}
 		alone := without(without(whole, b.empty[l.group]), b.open[l.group])
 		if !slices.Equal(alone, whole) && !slices.ContainsFunc(alone, func(s span) bool { return s.to.Sub(s.from) > long }) {
 			return
@@ -86,24 +86,25 @@ func (b *bench) absences(l *life) []cycle {
 	for _, s := range spans {
 		shown := false
 		for _, p := range pauses {
-			meets, length := earliest(p.to, s.to).Sub(latest(p.from, s.from)), p.to.Sub(p.from)
-			c := cycle{inferred: source, lastServed: p.from, firstServed: p.to}
-			if meets > 0 && length >= l.usualPause && (2*meets >= s.to.Sub(s.from) || length > long) && b.passedOver(l, c, p.from, p.to) {
+			sure := p.sure()
+			meets, length := earliest(sure.to, s.to).Sub(latest(sure.from, s.from)), sure.to.Sub(sure.from)
+			c := p.cycle(source)
+			if meets > 0 && length >= l.usualPause && (2*meets >= s.to.Sub(s.from) || length > long) && b.passedOver(l, c, sure.from, sure.to) {
 				shown = true
 				add(c)
 			}
 		}
-		if !shown && !anyBetween(l.points, s.from, s.to) {
-			b.undecided = b.undecided || s.to.After(b.started)
+		if !shown && !anyBetween(l.points, s.from, s.to) && s.to.After(b.started) {
+			b.undecided = true
 		}
 	}
 	for _, p := range pauses {
-		c := cycle{inferred: inferredFromTraffic, lastServed: p.from, firstServed: p.to}
-		if p.to.Sub(p.from) <= long {
+		sure, c := p.sure(), p.cycle(inferredFromTraffic)
+		if sure.to.Sub(sure.from) <= long {
 			continue
 		}
 		sent, _ := b.sentWhileDown(l, c)
-		if sent.all() >= enoughDue || source == "" && b.passedOver(l, c, c.lastServed, c.firstServed) {
+		if sent.all() >= enoughDue || source == "" && b.passedOver(l, c, sure.from, sure.to) {
 			add(c)
 		}
 	}
@@ -116,19 +117,15 @@ func (b *bench) absences(l *life) []cycle {
 // one after. Those that had not ended are left out. The source is empty where nothing
 // displays the target's state.
 func (l *life) displayed() (spans []span, source string) {
-	var from time.Time
+	changes := l.changes
 	if l.checked != nil {
+		changes, source = nil, l.checked.source
 		for _, c := range l.checked.changes {
-			if c.in && !from.IsZero() {
-				spans = append(spans, span{from, c.at})
-			}
-			if from = c.at; c.in {
-				from = time.Time{}
-			}
+			changes = append(changes, change{c.in, c.at, c.at, source})
 		}
-		return spans, l.checked.source
 	}
-	for _, c := range l.changes {
+	var from time.Time
+	for _, c := range changes {
 		source = c.source
 		switch {
 		case !c.in && from.IsZero():
@@ -144,27 +141,41 @@ func (l *life) displayed() (spans []span, source string) {
 	return spans, source
 }
 
+// pause is what lies between two moments at which a target served.
+type pause struct{ last, next point }
+
+// sure is when it served nothing, wherever in their seconds the two moments were.
+func (p pause) sure() span { return span{p.last.by, p.next.at} }
+
+// cycle is an absence of which a source tells.
+func (p pause) cycle(source string) cycle {
+	return cycle{inferred: source, lastServed: p.last.at, lastServedBy: p.last.by, firstServedFrom: p.next.at, firstServed: p.next.by}
+}
+
 // pauses are the stretches, ascending, from a moment at which a target was sent what it
-// answered to the next at which it may have been. Within a second's cell, when it served is not known.
-func (b *bench) pauses(l *life) []span {
-	var served []span
-	add := func(from, to time.Time) {
-		served = cover(served, span{from, to.Add(time.Microsecond)})
-	}
+// answered to the next at which it may have been; many are empty. Within a second's cell,
+// when it served is not known.
+func (b *bench) pauses(l *life) []pause {
+	var served [][2]point // from the first moment of each to its last
 	for i := range b.obs.Cells {
 		if c := &b.obs.Cells[i]; c.Target == l.name && c.TargetStatus > 0 && b.counting[c.Source] {
-			add(c.begun().from, c.begun().to)
+			served = append(served, [2]point{b.point(c.Source, c.begun().from), b.point(c.Source, c.begun().to)})
 		}
 	}
 	for i := range b.obs.Handled {
 		if at, ok := b.servedAt(i); ok && b.obs.Handled[i].Target == l.name {
-			add(b.sentBefore(&b.obs.Handled[i], at).at, at)
+			h := &b.obs.Handled[i]
+			served = append(served, [2]point{b.sentBefore(h, at), b.point(h.Source, at)})
 		}
 	}
-	served = union(served)
-	var list []span
-	for i := 1; i < len(served); i++ {
-		list = append(list, span{served[i-1].to.Add(-time.Microsecond), served[i].from})
+	slices.SortFunc(served, func(x, y [2]point) int { return x[0].at.Compare(y[0].at) })
+	var list []pause
+	var last point
+	for i, s := range served {
+		if i > 0 {
+			list = append(list, pause{last, s[0]})
+		}
+		last = point{latest(last.at, s[1].at), latest(last.by, s[1].by)}
 	}
 	return list
 }
@@ -173,9 +184,9 @@ func (b *bench) pauses(l *life) []span {
 // the load balancer: it had not where requests went to it and failed until it served
 // again, and otherwise it had where it was displayed so.
 func (b *bench) ejectedInferred(l *life, c cycle, h HealthCheck) (string, []string) {
-	sent, last := b.sentWhileDown(l, c)
+	_, last := b.sentWhileDown(l, c) // zero, and so long ago, where nothing was sent
 	switch {
-	case sent.all() > 0 && h.Known() && c.firstServed.Sub(last) < h.Interval:
+	case c.firstServed.Sub(last) < h.Interval:
 		return "no", []string{"failures-shared-to-the-end"}
 	case c.inferred == inferredFromTraffic:
 		return "unknown", []string{}

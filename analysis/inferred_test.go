@@ -184,6 +184,7 @@ func TestWhatDisplaysATarget(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	polls := []change{{before: at(9), seen: at(10), source: "states"}, {before: at(10), seen: at(11), source: "other"}, {in: true, before: at(19), seen: at(20), source: "states"}, {in: true, before: at(20), seen: at(21), source: "other"}, {before: at(30), seen: at(31), source: "states"}}
 	log := &checked{source: "checks", changes: []checkedChange{{in: true, at: at(5)}, {at: at(8)}, {in: true, at: at(18)}, {at: at(40)}}}
+	gossip := []change{{in: true, before: at(4), seen: at(5), source: "gossip"}, {before: at(9), seen: at(10), source: "gossip"}, {in: true, before: at(19), seen: at(20), source: "gossip"}}
 	for _, c := range []struct {
 		l    life
 		want string
@@ -191,6 +192,7 @@ func TestWhatDisplaysATarget(t *testing.T) {
 		{life{}, ""},
 		{life{polled: true}, "states"},
 		{life{polled: true, changes: polls}, "9–20 states"},
+		{life{polled: true, changes: gossip}, "9–20 gossip"},
 		{life{polled: true, changes: polls, checked: log}, "8–18 checks"},
 	} {
 		spans, source := c.l.displayed()
