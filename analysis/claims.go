@@ -37,6 +37,7 @@ const (
 	ReasonNotOver         = "deploy_not_over"
 	ReasonClocks          = "clocks_disagree"
 	ReasonEndedAfter      = "failure_ended_after_window"
+	ReasonNoLog           = "balancer_without_log"
 )
 
 // judgeClaims judges the built-in claims over [deploy.started, end of the window), and
@@ -111,13 +112,18 @@ func (b *bench) required(class Class) []Required {
 }
 
 // requiredIn lists the sources that a claim needs, and whether each was whole over the
-// claim's scope: for users the access logs that count, for probes their own records.
+// claim's scope: for users the access logs that count, for probes their own records. Of a
+// load balancer without such a log nobody knows what happened to its users, where those
+// of another are measured.
 func (b *bench) requiredIn(s Scope) []Required {
 	list, class := []Required{}, s.Traffic
 	if class == ClassUser {
 		for _, source := range sortedKeys(b.counting) {
 			why := b.lacking(source, s)
 			list = append(list, Required{Source: source, Complete: why == "", Why: why})
+		}
+		for _, balancer := range b.unlogged() {
+			list = append(list, Required{Source: balancer, Why: "no_log"})
 		}
 		return list
 	}
@@ -128,6 +134,18 @@ func (b *bench) requiredIn(s Scope) []Required {
 		}
 	}
 	return list
+}
+
+// unlogged are the load balancers that have no access log that counts users, where
+// another one has.
+func (b *bench) unlogged() []string {
+	var names []string
+	for _, balancer := range b.obs.Service.LoadBalancers {
+		if len(b.counting) > 0 && !slices.ContainsFunc(balancer.AccessLogs, func(log AccessLog) bool { return log.Counts }) {
+			names = append(names, balancer.Name)
+		}
+	}
+	return names
 }
 
 // lacking says why an access log is not whole over a scope: as [bench.wholeOver] does, or
@@ -164,7 +182,7 @@ func whole(required []Required) bool {
 
 // incompleteReason is the gravest reason among the sources that are not whole.
 func incompleteReason(required []Required) string {
-	for _, pair := range [][2]string{{"missing", ReasonNotMeasured}, {"blind", ReasonSourceBlind}, {"incomplete", ReasonIncomplete}} {
+	for _, pair := range [][2]string{{"missing", ReasonNotMeasured}, {"no_log", ReasonNoLog}, {"blind", ReasonSourceBlind}, {"incomplete", ReasonIncomplete}} {
 		if slices.ContainsFunc(required, func(r Required) bool { return r.Why == pair[0] }) {
 			return pair[1]
 		}

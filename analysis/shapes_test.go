@@ -75,6 +75,44 @@ func TestSeveralLoadBalancers(t *testing.T) {
 	}
 }
 
+// Of a load balancer without an access log that counts nobody knows what happened to its
+// users: no claim about them is supported, however clean another one's are. Where none
+// has such a log, users are not measured at all.
+func TestALoadBalancerWithoutAnAccessLog(t *testing.T) {
+	s := newShape(t, "api-1", "api-2")
+	s.obs.Service.LoadBalancers = append(s.obs.Service.LoadBalancers, LoadBalancer{
+		Name: "partners", AccessLogs: []AccessLog{{Name: "checks", Kind: "alb-health"}}, TargetGroups: []TargetGroup{{Name: "partner-api"}},
+	})
+	s.serve("alb", "api", "api-1", 10, 0, 90, false)
+	s.serve("alb", "api", "api-1", 10, 130, 300, false)
+	s.serve("alb", "api", "api-2", 10, 0, 300, false)
+	s.restart("api-1", 110, 115)
+	r := Judge(s.obs)
+	for _, c := range r.Claims {
+		if c.Scope.Traffic != ClassUser {
+			continue
+		}
+		s.claim(r, c.ID, Inconclusive, ReasonNoLog)
+		if got := fmt.Sprint(c.Required); got != "[{alb true } {partners false no_log}]" {
+			t.Errorf("%s requires %s", c.ID, got)
+		}
+	}
+	s.condition(r, "balancer-without-log")
+
+	s.obs.Service.LoadBalancers[1].AccessLogs[0].Counts = true
+	s.log("checks")
+	s.claim(Judge(s.obs), ClaimNoUserFailure, Supported, ReasonNoFailure)
+
+	for i := range s.obs.Service.LoadBalancers {
+		s.obs.Service.LoadBalancers[i].AccessLogs[0].Counts = false
+	}
+	r = Judge(s.obs)
+	s.claim(r, ClaimNoUserFailure, Untested, ReasonNotMeasured)
+	if slices.ContainsFunc(r.Verdict.Conditions, func(c Condition) bool { return c.Code == "balancer-without-log" }) {
+		t.Errorf("%+v", r.Verdict.Conditions)
+	}
+}
+
 // The only two targets of one group are down together for 10 s; the other group goes
 // on. That is a time with no target, and the other group's are not "single".
 func TestTargetGroupsAreJudgedApart(t *testing.T) {

@@ -147,6 +147,9 @@ func (b *bench) userConditions(add func(string, map[string]any), users, probes *
 			}
 		}
 	}
+	for _, balancer := range b.unlogged() {
+		add("balancer-without-log", map[string]any{"load_balancer": balancer})
+	}
 	for _, class := range []Class{ClassHealth, ClassTool} {
 		if n := b.causedIn(class)[CauseDeploy]; n > 0 {
 			add("other-traffic-failed", map[string]any{"traffic": class, "count": n})

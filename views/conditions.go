@@ -103,6 +103,8 @@ func conditionSentence(code string, v values) string {
 			return "No request known to be in log " + source + " went through load-balancer node " + node + ", so nothing says that its rows are all there were."
 		}
 		return "No request is known to be in log " + source + ", so nothing says that its rows are all there were."
+	case "balancer-without-log":
+		return "Load balancer " + v.text("load_balancer") + " has no access log that counts, so what happened to its users was not measured."
 	case "other-traffic-failed":
 		if n, ok := v.count("count"); ok {
 			return "The deploy failed " + requests(n, analysis.Class(v.text("traffic"))) + ", which do not count as users."

@@ -265,6 +265,8 @@ func lackingSources(claim analysis.Claim) string {
 			parts = append(parts, "late lines of "+names+" are still awaited")
 		case "missing":
 			parts = append(parts, names+" brought nothing")
+		case "no_log":
+			parts = append(parts, "load balancer "+names+" has no access log that counts its users")
 		default:
 			parts = append(parts, names+" is not whole ("+word(requiredWords, why)+")")
 		}

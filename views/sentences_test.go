@@ -105,7 +105,7 @@ func TestSentencesDegrade(t *testing.T) {
 			}
 		}
 		for _, code := range []string{"status-codes-only", "new-connections-only", "single-run", "one-vantage-point", "low-traffic", "critical-route-untried", "census", "failure-rate-bound",
-			"miss-chance", "longest-missed", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "unexplained-failures", "steps-inferred", "several-target-groups", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
+			"miss-chance", "longest-missed", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "balancer-without-log", "unexplained-failures", "steps-inferred", "several-target-groups", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
 			report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: code, Values: values}}}}
 			FillSentences(&report)
 			if sentence := report.Verdict.Conditions[0].Sentence; !strings.HasSuffix(sentence, ".") || strings.Contains(sentence, "%!") {
@@ -121,6 +121,16 @@ func TestATargetOfSeveralGroupsIsSaid(t *testing.T) {
 	FillSentences(&report)
 	if got := report.Verdict.Conditions[0].Sentence; got != "api-1 is a member of several target groups (public and internal); its figures are by the settings of public." {
 		t.Error(got)
+	}
+}
+
+func TestALoadBalancerWithoutALogIsNamed(t *testing.T) {
+	needs := []analysis.Required{{Source: "alb", Complete: true}, {Source: "partners", Why: "no_log"}}
+	if got, want := lackingSources(analysis.Claim{Required: needs}), "load balancer partners has no access log that counts its users"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got, want := conditionSentence("balancer-without-log", values{"load_balancer": "partners"}), "Load balancer partners has no access log that counts, so what happened to its users was not measured."; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

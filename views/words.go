@@ -67,11 +67,12 @@ var reasonWords = map[string]string{
 	"clocks_disagree":            "the clocks that date the steps disagree, so a failure may lie inside the deploy",
 	"served_unknown":             "who served when is not known",
 	"not_applicable":             "does not apply here",
+	"balancer_without_log":       "the users of a load balancer without an access log were not measured",
 	"rests_on_health_samples":    "it rests on health samples, which are not users",
 }
 
 var requiredWords = map[string]string{
-	"blind": "blind", "incomplete": "incomplete", "horizon": "late lines awaited", "missing": "not configured or without data",
+	"blind": "blind", "incomplete": "incomplete", "horizon": "late lines awaited", "missing": "not configured or without data", "no_log": "no access log that counts",
 }
 
 var blindWords = map[string]string{
