@@ -133,10 +133,10 @@ func (b *bench) findForeignStops() {
 		if back.IsZero() {
 			back = b.to
 			if named {
-				b.foreign = append(b.foreign, drain{target: s.Target, clock: stepClock(s), from: s.At.Add(-slack), to: s.At.Add(slack)})
+				b.foreign = append(b.foreign, drain{target: s.Target, clock: stepClock(s), at: s.At, from: s.At.Add(-slack), to: s.At.Add(slack)})
 			}
 		}
-		b.foreign = append(b.foreign, drain{target: s.Target, clock: stepClock(s), from: s.At.Add(-slack), to: back.Add(slack), named: named})
+		b.foreign = append(b.foreign, drain{target: s.Target, clock: stepClock(s), at: s.At, from: s.At.Add(-slack), to: back.Add(slack), named: named})
 	}
 }
 

@@ -417,7 +417,13 @@ func (b *table) other(target string, at float64) {
 	b.obs.Steps = append(b.obs.Steps, Step{Deploy: "d0", Kind: StepRestartBegan, Target: target, At: b.at(at)}, Step{Deploy: "d0", Kind: StepAppReady, Target: target, At: b.at(at + 1)})
 }
 
+// taken is the same, as the judge has found it.
+func (b *table) taken(target string, at float64) {
+	b.foreign = append(b.foreign, drain{target: target, at: b.at(at), from: b.at(at - 2), to: b.at(at + 3)})
+}
+
 func TestWhoRunsTheNewVersion(t *testing.T) {
+	unready := func(b *table) { b.life("api-1").cycles[0].ready = time.Time{} }
 	for _, c := range []struct {
 		name   string
 		target string
@@ -429,7 +435,23 @@ func TestWhoRunsTheNewVersion(t *testing.T) {
 		{"from then on", "api-1", 110, nil, true},
 		{"one that did not restart", "api-2", 200, nil, false},
 		{"one that nothing else names", "gone", 200, nil, false},
-		{"never ready", "api-1", 200, func(b *table) { b.life("api-1").cycles[0].ready = time.Time{} }, false},
+		{"never told to be ready: before it served again", "api-1", 114.9, unready, false},
+		{"never told to be ready: from then on", "api-1", 115, unready, true},
+		{"never ready, and back after no more than three of its pauses", "api-1", 200, func(b *table) { unready(b); b.life("api-1").usualPause = 5 * time.Second }, false},
+		{"never ready, and back after a little more", "api-1", 200, func(b *table) { unready(b); b.life("api-1").usualPause = 4999 * time.Millisecond }, true},
+		{"never ready, and gone for 3 s", "api-1", 200, func(b *table) { unready(b); b.life("api-1").cycles[0].lastServed = b.at(112) }, false},
+		{"never ready, and not known to have been stopped", "api-1", 200, func(b *table) {
+			unready(b)
+			c := &b.life("api-1").cycles[0]
+			c.stop, c.restart, c.marked = time.Time{}, time.Time{}, c.stop
+		}, false},
+		{"neither ready nor served", "api-1", 200, func(b *table) { unready(b); b.life("api-1").cycles[0].firstServed = time.Time{} }, false},
+		{"as another deploy stops it", "api-1", 220, func(b *table) { b.taken("api-1", 220) }, true},
+		{"once it has", "api-1", 220.1, func(b *table) { b.taken("api-1", 220) }, false},
+		{"once another deploy stopped another target", "api-1", 220.1, func(b *table) { b.taken("api-2", 220) }, true},
+		{"another deploy stopped it before", "api-1", 200, func(b *table) { b.taken("api-1", 109.9) }, true},
+		{"another deploy stopped it as it was ready", "api-1", 200, func(b *table) { b.taken("api-1", 110) }, false},
+		{"back again from another deploy's", "api-1", 270, func(b *table) { b.taken("api-1", 220); b.cycle("api-1", 250, 260, 265) }, true},
 		{"new, and never told to be ready", "api-1", 100, func(b *table) { b.arrive(); b.life("api-1").cycles[0].ready = time.Time{} }, true},
 		{"new, and ready", "api-1", 109.9, func(b *table) { b.arrive() }, false},
 		{"no version before", "api-1", 200, func(b *table) { b.obs.Deploy.VersionBefore = "" }, false},
@@ -443,6 +465,41 @@ func TestWhoRunsTheNewVersion(t *testing.T) {
 			c.bend(b)
 		}
 		if got := b.runsNew(c.target, b.at(c.at)); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+func TestWhoRunsTheOldVersion(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		target string
+		at     float64
+		bend   func(*table)
+		want   bool
+	}{
+		{"before its stop", "api-1", 99.9, nil, true},
+		{"from its stop on", "api-1", 100, nil, false},
+		{"when it is back", "api-1", 200, nil, false},
+		{"marked, and not yet stopped", "api-1", 99.9, func(b *table) { b.life("api-1").cycles[0].marked = b.at(80) }, true},
+		{"marked, and nobody told of a stop", "api-1", 80, func(b *table) {
+			c := &b.life("api-1").cycles[0]
+			c.stop, c.restart, c.marked = time.Time{}, time.Time{}, b.at(80)
+		}, false},
+		{"one that did not restart", "api-2", 200, nil, true},
+		{"one that nothing else names", "gone", 200, nil, false},
+		{"one that is new", "api-1", 90, func(b *table) { b.arrive() }, false},
+		{"as another deploy stops it", "api-2", 220, func(b *table) { b.taken("api-2", 220) }, true},
+		{"once it has", "api-2", 220.1, func(b *table) { b.taken("api-2", 220) }, false},
+		{"another one stopped it as this one began", "api-2", 90, func(b *table) { b.taken("api-2", 60) }, false},
+		{"another one stopped it before", "api-2", 90, func(b *table) { b.taken("api-2", 59.9) }, true},
+	} {
+		b := newTable()
+		b.cut("api-1")
+		if c.bend != nil {
+			c.bend(b)
+		}
+		if got := b.runsOld(c.target, b.at(c.at)); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
@@ -474,6 +531,30 @@ func TestWorseRoutes(t *testing.T) {
 	}
 	if len(b.worse) != 1 || !b.versionsCompared {
 		t.Errorf("%+v", b.worse)
+	}
+
+	// A body that belies its status is the target's own failure too.
+	b = lay()
+	fail(b, "alb", 20).Outcome = OutcomeBadBody
+	b.findWorseRoutes()
+	if w := b.worse[key]; w == nil || w.new != (arm{20, 100}) {
+		t.Errorf("bad bodies: %+v", w)
+	}
+
+	// What it answers from its stop on, before it is ready, is neither version's; nor is
+	// what may be either's, of the second of its stop or its readiness.
+	b = lay()
+	c := &b.life("api-1").cycles[0]
+	c.stop, c.ready = b.at(100.5), b.at(110.5)
+	fail(b, "alb", 20)
+	b.cell("alb", "api-1", 100, 100.4, 5)
+	b.cell("alb", "api-1", 100.2, 100.8, 7)
+	b.cell("alb", "api-1", 105, 105, 7)
+	b.cell("alb", "api-1", 110.4, 110.9, 7)
+	b.cell("alb", "api-1", 110.5, 110.9, 3)
+	b.findWorseRoutes()
+	if w := b.worse[key]; w == nil || w.new != (arm{20, 103}) || w.old != (arm{0, 105}) {
+		t.Errorf("neither version's: %+v", w)
 	}
 
 	b = lay()

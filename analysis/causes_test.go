@@ -62,6 +62,14 @@ func TestCauses(t *testing.T) {
 				failAt(s, "api-1", 500, 500, 200+float64(i))
 			}
 		}, CauseVersion, 30, Disproved, ReasonCausedByVersion},
+		{"by the bodies of the new version", func(s *scene) {
+			s.obs.Deploy.VersionBefore, s.obs.Deploy.VersionAfter = "1", "2"
+			for i := range 30 {
+				failAt(s, "api-1", 200, 200, 200+float64(i))
+				s.obs.Requests[len(s.obs.Requests)-1].Outcome = OutcomeBadBody
+				s.obs.Cells[len(s.obs.Cells)-1].Outcome = OutcomeBadBody
+			}
+		}, CauseVersion, 30, Disproved, ReasonCausedByVersion},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

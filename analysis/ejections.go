@@ -52,7 +52,7 @@ func (b *bench) wasOut(l *life, c cycle, f *failure) bool {
 
 // lastSent is the last moment between two at which the access logs that count say that
 // a request was sent to a target and failed there, whether or not another one answered
-// it; zero where there is none.
+// it, or was left by its client; zero where there is none.
 func (b *bench) lastSent(target string, from, to time.Time) (last time.Time) {
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
@@ -64,6 +64,12 @@ func (b *bench) lastSent(target string, from, to time.Time) (last time.Time) {
 	for _, cell := range b.unkept {
 		began := cell.begun()
 		if cell.Target == target && b.counting[cell.Source] && b.by(cell.Source, began.to).After(from) && began.from.Before(to) {
+			last = latest(last, b.by(cell.Source, began.to))
+		}
+	}
+	for i := range b.obs.Cells {
+		cell := &b.obs.Cells[i]
+		if began := cell.begun(); b.leftBy(cell, target) && b.by(cell.Source, began.to).After(from) && began.from.Before(to) {
 			last = latest(last, b.by(cell.Source, began.to))
 		}
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -8,15 +9,63 @@ import (
 // byNewVersion reports whether the target itself failed the request while it ran
 // the new version.
 func (b *bench) byNewVersion(f *failure) bool {
-	return f.targetAnswers && f.outcome == OutcomeTarget5xx && b.runsNew(f.target, f.start)
+	return f.targetAnswers && f.outcome.byTarget() && b.runsNew(f.target, f.start)
 }
 
-// runsNew reports whether a target had come back with the new version by a moment.
+// byTarget reports whether it is what a target answered that makes a failure: a 5xx of
+// its own, or a body that belies its status.
+func (o Outcome) byTarget() bool { return o == OutcomeTarget5xx || o == OutcomeBadBody }
+
+// runsNew reports whether a target had come back with the new version by a moment, and no
+// other deploy had stopped it since.
 func (b *bench) runsNew(target string, at time.Time) bool {
 	l := b.byName[target]
 	return b.versionsKnown() && l != nil && slices.ContainsFunc(l.cycles, func(c cycle) bool {
-		return (c.arrives || !c.ready.IsZero()) && !at.Before(latest(c.ready, c.begin()))
+		since := b.newSince(l, c)
+		return !since.IsZero() && !at.Before(since) && !b.stoppedByOther(target, since, at)
 	})
+}
+
+// runsOld reports whether neither this deploy nor, since its start, another one had taken
+// a target in hand by a moment. What it answers from its stop until it surely runs the new
+// version is neither version's.
+func (b *bench) runsOld(target string, at time.Time) bool {
+	l := b.byName[target]
+	return l != nil && !b.stoppedByOther(target, b.started, at) && !slices.ContainsFunc(l.cycles, func(c cycle) bool {
+		return c.arrives || !at.Before(cmp.Or(c.stop, c.begin()))
+	})
+}
+
+// newSince is from when on a target surely runs the new version after a cycle: since it
+// was ready; or, where nobody tells that, since it served again after its stop and a pause
+// that is longer than any that it usually makes. Zero where that is not known.
+func (b *bench) newSince(l *life, c cycle) time.Time {
+	switch paused := c.firstServed.Sub(latest(c.stop, c.lastServed)); {
+	case !c.ready.IsZero():
+		return c.ready
+	case c.arrives:
+		return c.begin()
+	case !c.stop.IsZero() && paused > pollReach*max(l.usualPause, time.Second):
+		return c.firstServed
+	}
+	return time.Time{}
+}
+
+// stoppedByOther reports whether another deploy stopped a target from one moment on and
+// before another.
+func (b *bench) stoppedByOther(target string, from, to time.Time) bool {
+	return b.otherStop(target, from, to).Before(to)
+}
+
+// otherStop is when another deploy first stopped a target from a moment on, or another
+// moment where none did before that.
+func (b *bench) otherStop(target string, from, otherwise time.Time) time.Time {
+	for _, d := range b.foreign {
+		if d.target == target && !d.at.Before(from) {
+			otherwise = earliest(otherwise, d.at)
+		}
+	}
+	return otherwise
 }
 
 // arm is one side of a comparison.
@@ -30,18 +79,21 @@ type worse struct {
 
 // findWorseRoutes finds the routes on which the new version fails significantly
 // more than the old: Fisher's exact test, one-sided, corrected over routes
-// (Bonferroni). What a target answered while another deploy had stopped it tells
-// nothing of either.
+// (Bonferroni). What a target answered while another deploy had stopped it, or after it
+// had, tells nothing of either.
 func (b *bench) findWorseRoutes() {
 	b.worse = map[routeKey]*worse{}
 	if !b.versionsKnown() {
 		return
 	}
 	before, after := map[routeKey]arm{}, map[routeKey]arm{}
-	add := func(k routeKey, target string, at time.Time, n int, failed bool) {
+	add := func(k routeKey, target string, sent span, n int, failed bool) {
 		arms := before
-		if b.runsNew(target, at) {
+		switch {
+		case b.runsNew(target, sent.from):
 			arms = after
+		case !b.runsOld(target, sent.to):
+			return
 		}
 		a := arms[k]
 		a.all += n
@@ -54,7 +106,7 @@ func (b *bench) findWorseRoutes() {
 		c := &b.obs.Cells[i]
 		other := failure{class: c.Class, source: c.Source, target: c.Target, start: c.First, end: c.Last}
 		if b.counting[c.Source] && c.TargetStatus > 0 && !b.byProber(c.Class) && !b.meetsNeighbor(&other) {
-			add(routeKey{c.Class, c.Route}, c.Target, time.Unix(c.Second, 0), c.Count, c.Outcome == OutcomeTarget5xx)
+			add(routeKey{c.Class, c.Route}, c.Target, c.begun(), c.Count, c.Outcome.byTarget())
 		}
 	}
 	for i := range b.obs.Probes {
@@ -62,7 +114,7 @@ func (b *bench) findWorseRoutes() {
 		target, answered := b.sentTo(p)
 		other := failure{class: p.Class, source: p.Source, target: target, start: p.Sent, end: p.Done}
 		if answered && b.inWindow(p.Sent) && !b.meetsNeighbor(&other) {
-			add(routeKey{p.Class, p.Probe}, target, p.Sent, 1, b.probeOutcome(p) == OutcomeTarget5xx)
+			add(routeKey{p.Class, p.Probe}, target, span{p.Sent, p.Sent}, 1, b.probeOutcome(p).byTarget())
 		}
 	}
 	for k, n := range after {

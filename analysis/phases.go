@@ -235,7 +235,8 @@ func (p Phase) risky() bool {
 // drain is a span in which a target is on its way out or gone.
 type drain struct {
 	target   string
-	clock    string // that dates it
+	clock    string    // that dates it
+	at       time.Time // of the stop, where it is another deploy's
 	from, to time.Time
 	named    bool // concerns only what is known to have been sent to it
 }

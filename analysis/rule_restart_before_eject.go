@@ -2,8 +2,9 @@ package analysis
 
 // restartBeforeEject fires when a target was stopped on purpose while the load
 // balancer still sent to it. Evidence, either suffices: requests that an access log
-// says were sent to it from its stop until it was ready; or failures in its down
-// interval that the judge put down to it.
+// says were sent to it from its stop until it was ready; or failures that the judge put
+// down to it, of what was sent in that time. What it had before and did not end, or
+// fails once it is back, it was not sent while it was stopped.
 func restartBeforeEject(b *bench) ([]Finding, string) {
 	if b.obs.Deploy.ID == "" {
 		return nil, whyNoDeploy
@@ -17,11 +18,12 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 			}
 			stops++
 			sent, last := b.sentWhileDown(l, c)
-			user, probe := b.failedAround(l, c, ClassUser), b.failedAround(l, c, ClassProbe)
+			user, sentUser := b.failedAround(l, c, ClassUser)
+			probe, sentProbe := b.failedAround(l, c, ClassProbe)
 			if b.wouldHaveSeen(l, c) { // if any was sent, the rule fires
 				seen++
 			}
-			if sent.all() == 0 && user == 0 && probe == 0 {
+			if sent.all() == 0 && sentUser == 0 && sentProbe == 0 {
 				continue
 			}
 			mark := earliest(c.marked, c.deregistered)
@@ -63,13 +65,16 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 }
 
 // failedAround counts a class's failures that the judge put down to the deploy and
-// to this stop of this target.
-func (b *bench) failedAround(l *life, c cycle, class Class) int {
-	n := 0
+// to this stop of this target, and those of them that surely were sent from the stop
+// until it was back.
+func (b *bench) failedAround(l *life, c cycle, class Class) (all, sent int) {
 	for _, f := range b.failures {
 		if f.class == class && f.cause == CauseDeploy && b.failedTarget(f) == l.name && l.belongs(c, f) {
-			n += f.n
+			all += f.n
+			if b.surelyAfter(l, c, b.clock(&f), f.start) && f.start.Before(c.back(b.to)) {
+				sent += f.n
+			}
 		}
 	}
-	return n
+	return all, sent
 }

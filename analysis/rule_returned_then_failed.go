@@ -4,7 +4,7 @@ import "slices"
 
 // returnedThenFailed fires when a target failed requests after it had served again:
 // at least three that the service's background does not explain, or its state left
-// rotation without a stop.
+// rotation without a stop. What it does once another deploy stopped it is that one's.
 func returnedThenFailed(b *bench) ([]Finding, string) {
 	var found []Finding
 	returned := false
@@ -18,6 +18,7 @@ func returnedThenFailed(b *bench) ([]Finding, string) {
 			if i+1 < len(l.cycles) {
 				until = l.cycles[i+1].begin()
 			}
+			until = b.otherStop(l.name, c.firstServed, until)
 			slack := b.slack(l.group)
 			failed := perClass{}
 			from, to := c.firstServed, c.firstServed

@@ -3,7 +3,8 @@ package analysis
 import "strings"
 
 // versionMismatch fires when a target, after its return, tells another version of
-// itself than the one that was deployed. What it told before its stop says nothing.
+// itself than the one that was deployed. What it told before its stop, or after
+// another deploy's, says nothing.
 func versionMismatch(b *bench) ([]Finding, string) {
 	want := b.obs.Deploy.VersionAfter
 	if want == "" {
@@ -24,6 +25,7 @@ func versionMismatch(b *bench) ([]Finding, string) {
 			if i+1 < len(l.cycles) {
 				until = l.cycles[i+1].begin()
 			}
+			until = b.otherStop(l.name, since, until)
 			returned++
 			var last *Signal // they lie in the order of their times
 			for j := range b.obs.Signals {

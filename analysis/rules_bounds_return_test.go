@@ -88,6 +88,8 @@ func TestReturnedThenFailedBounds(t *testing.T) {
 		{"one of them another's", func(b *table) { lay(112.1, 130, 150)(b); b.failures[0].target = "api-2" }, "clear"},
 		{"one of them the service's background", func(b *table) { lay(112.1, 130, 150)(b); b.failures[0].cause = CauseBackground }, "clear"},
 		{"one of them at its next stop", func(b *table) { lay(112.1, 130, 150)(b); b.cycle("api-1", 152.5, 0, 0) }, "clear"},
+		{"one of them as another deploy stopped it", func(b *table) { lay(112.1, 130, 150)(b); b.taken("api-1", 152.5) }, "clear"},
+		{"another deploy stopped it later", func(b *table) { lay(112.1, 130, 150)(b); b.taken("api-1", 152.6) }, three},
 		{"its next stop is later", func(b *table) { lay(112.1, 130, 150)(b); b.cycle("api-1", 152.6, 0, 0) }, three},
 		{"it left rotation", out(113, 120, 111), left},
 		{"as it was back", out(112, 120, 111), "clear"},
@@ -274,6 +276,34 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 			b.lost("api-1", 101, 102).class = ClassProbe
 		}, "api-1 100–105 failed_probe=1 failed_user=0 last_served_at=99 marked_at=90 predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=10 (1)"},
 		{"another deploy's", func(b *table) { lay(b); b.lost("api-1", 101, 102).cause = CauseShared }, whyNoAccessLog},
+		{"one that it had as it was stopped", func(b *table) { lay(b); b.lost("api-1", 100, 101); b.cell("alb", "api-2", 101, 102, 100) }, "clear"},
+		{"one that it had then, by the clocks", func(b *table) {
+			lay(b)
+			b.doubt = time.Second
+			b.lost("api-1", 101, 102)
+			b.cell("alb", "api-2", 101, 102, 100)
+		}, "clear"},
+		{"one as it was ready", func(b *table) { lay(b); b.lost("api-1", 105, 106); b.cell("alb", "api-2", 101, 102, 100) }, "clear"},
+		{"two of three that were sent there meanwhile", func(b *table) {
+			lay(b)
+			b.lost("api-1", 100, 101)
+			b.lost("api-1", 101, 102)
+			b.lost("api-1", 104.9, 106)
+		}, "api-1 100–105 failed_probe=0 failed_user=3 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=- (3)"},
+		{"clients went away", func(b *table) {
+			lay(b)
+			for _, at := range []float64{100, 101, 104.9, 105} { // at the stop it may have been before, and then it is ready
+				left := b.cell("alb", "api-1", at, at+1, 2)
+				left.Outcome, left.Status, left.TargetStatus = OutcomeClientAbort, 460, 0
+			}
+		}, "api-1 100–105 failed_probe=0 failed_user=0 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[user:4] stop_at=100 wait_s=- (4)"},
+		{"clients went away from what it answered, from another target, in another log", func(b *table) {
+			lay(b)
+			b.cell("alb", "api-1", 101, 102, 1).Outcome = OutcomeClientAbort
+			for _, of := range []*Cell{b.cell("alb", "api-2", 101, 102, 100), b.cell("edge", "api-1", 101, 102, 1)} {
+				of.Outcome, of.TargetStatus = OutcomeClientAbort, 0
+			}
+		}, "clear"},
 		{"of another cause", func(b *table) {
 			lay(b)
 			b.lost("api-1", 101, 102).cause = CauseUnexplained

@@ -42,6 +42,8 @@ func TestVersionMismatchBounds(t *testing.T) {
 		}, "api-1 98–98 before=- deployed=2 version=1 (1)"},
 		{"before, by more than the clock may be off", func(b *table) { returned(b); b.doubt = 2 * time.Second; version(b, 97.9, "1") }, whyVersions},
 		{"after the window's end", func(b *table) { returned(b); version(b, 300, "1") }, whyVersions},
+		{"told once another deploy had stopped it", func(b *table) { returned(b); version(b, 120, "2"); b.taken("api-1", 150); version(b, 150, "1") }, "clear"},
+		{"told before another deploy stopped it", func(b *table) { returned(b); b.taken("api-1", 150); version(b, 120, "1") }, at120},
 		{"of two returns each has its own word", func(b *table) {
 			returned(b)
 			b.cycle("api-1", 150, 160, 0)

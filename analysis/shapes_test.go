@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 )
 
 // The tests here have shapes of service and deploy that the scene does not: several
@@ -225,5 +226,147 @@ func TestParallelBatches(t *testing.T) {
 	}
 	if i := slices.IndexFunc(r.Targets, func(x TargetReport) bool { return x.Target == "a" }); r.Targets[i].LastServedToRestart.Value > 1.3 {
 		t.Errorf("%+v", r.Targets[i].LastServedToRestart)
+	}
+}
+
+// unpolled leaves nothing that displays the targets' states.
+func (s *shape) unpolled() { s.obs.Service.LoadBalancers[0].TargetGroups[0].States = nil }
+
+// fails lets every nth of a target's cells from one moment to another be a 500 of its own.
+func (s *shape) fails(target string, from, to float64, nth int) {
+	n := 0
+	for i := range s.obs.Cells {
+		c := &s.obs.Cells[i]
+		if c.Target != target || !within(c.First, s.at(from), s.at(to)) {
+			continue
+		}
+		if n++; n%nth == 0 {
+			c.Outcome, c.Status, c.TargetStatus = OutcomeTarget5xx, 500, 500
+			for j := range c.Count {
+				at := c.First.Add(time.Duration(j) * 10 * time.Millisecond)
+				s.obs.Requests = append(s.obs.Requests, Request{CellKey: c.CellKey, Start: at, End: at.Add(time.Millisecond)})
+			}
+		}
+	}
+}
+
+// next is a deploy that stops api-1 from 205 to 210 s, in the tail of one that had it back
+// at 110 s.
+func (s *shape) next(version, rollbackOf string) {
+	s.obs.Deploy.VersionBefore, s.obs.Deploy.VersionAfter = "1", "2"
+	s.reported(160)
+	s.serve("alb", "api", "api-2", 10, 0, 300, false)
+	s.serve("alb", "api", "api-1", 10, 0, 95, false)
+	s.serve("alb", "api", "api-1", 10, 110, 200, false)
+	s.serve("alb", "api", "api-1", 10, 215, 300, false)
+	s.restart("api-1", 100, 105)
+	s.obs.Neighbors = []Deploy{{ID: "d2", VersionBefore: "2", VersionAfter: version, RollbackOf: rollbackOf, StartedAt: s.at(190), ReportedAt: s.at(230)}}
+	s.obs.Steps = append(s.obs.Steps, Step{Deploy: "d2", Kind: StepRestartBegan, Target: "api-1", At: s.at(205), Source: "ci"},
+		Step{Deploy: "d2", Kind: StepAppReady, Target: "api-1", At: s.at(210), Source: "ci"})
+}
+
+// What the next deploy's version fails is not put down to this one's.
+func TestTheNextDeploysVersion(t *testing.T) {
+	s := newShape(t, "api-1", "api-2")
+	s.unpolled()
+	s.next("3", "")
+	s.fails("api-1", 215, 300, 1)
+	r := Judge(s.obs)
+	s.claim(r, ClaimNoUserFailureCaused, Inconclusive, ReasonUnexplained)
+	s.fired(r, "single-target", "single-target")
+}
+
+// Version 2 fails 40 of 900, until a rollback: what version 1 does well afterwards, and
+// there is ten times as much of it, does not excuse it.
+func TestARollbackExcusesNothing(t *testing.T) {
+	s := newShape(t, "api-1", "api-2")
+	s.unpolled()
+	s.next("1", "d1")
+	s.fails("api-1", 115, 200, 20)
+	for i := range s.obs.Cells {
+		if c := &s.obs.Cells[i]; c.Target == "api-1" && !c.First.Before(s.at(215)) {
+			c.Count *= 10
+		}
+	}
+	r := Judge(s.obs)
+	s.claim(r, ClaimNoUserFailureCaused, Disproved, ReasonCausedByVersion)
+	for _, f := range r.Findings {
+		if f.Code == "version-worse" && (f.Values["new_failed"] != 40 || f.Values["new_requests"] != 900 || f.Values["old_failed"] != 0) {
+			t.Errorf("%+v", f.Values)
+		}
+	}
+	s.fired(r, "returned-then-failed", "single-target", "single-target", "version-worse")
+}
+
+// Nobody tells that api-1 is ready: that it runs the new version is known once it serves
+// again, of which every fifth second fails.
+func TestAVersionOfWhichNobodyToldThatItWasReady(t *testing.T) {
+	s := newShape(t, "api-1", "api-2")
+	s.unpolled()
+	s.obs.Deploy.VersionBefore, s.obs.Deploy.VersionAfter = "1", "2"
+	s.serve("alb", "api", "api-2", 10, 0, 300, false)
+	s.serve("alb", "api", "api-1", 10, 0, 95, false)
+	s.serve("alb", "api", "api-1", 10, 120, 300, false)
+	s.fails("api-1", 125, 300, 5)
+	s.step(StepDrainMarked, "api-1", 80)
+	s.step(StepRestartBegan, "api-1", 100)
+	r := Judge(s.obs)
+	s.claim(r, ClaimNoUserFailureCaused, Disproved, ReasonCausedByVersion)
+	s.fired(r, "returned-then-failed", "single-target", "version-worse")
+	if r.Targets[0].VersionAfter == nil || r.Targets[1].VersionAfter != nil {
+		t.Errorf("versions %v and %v", r.Targets[0].VersionAfter, r.Targets[1].VersionAfter)
+	}
+}
+
+// Well drained, a target fails what it had not ended as it was stopped, or its first
+// second once it is back. The deploy lost them, and the load balancer sent nothing
+// to a stopped target.
+func TestLostAlthoughDrained(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		s := newShape(t, "api-1", "api-2")
+		s.unpolled()
+		s.serve("alb", "api", "api-2", 10, 0, 300, false)
+		s.serve("alb", "api", "api-1", 10, 0, 85, false)
+		s.serve("alb", "api", "api-1", 10, 145, 300, false)
+		s.step(StepDrainMarked, "api-1", 70)
+		s.restart("api-1", 100, 125)
+		if late {
+			s.fails("api-1", 145, 146, 1)
+		} else {
+			key := CellKey{Second: s.at(82).Unix(), Source: "alb", TargetGroup: "api", Target: "api-1", Class: ClassUser, Outcome: OutcomeLB5xx, Route: "upload", Status: 502}
+			s.obs.Cells = append(s.obs.Cells, Cell{CellKey: key, Count: 1, First: s.at(82.5), Last: s.at(100.2)})
+			s.obs.Requests = append(s.obs.Requests, Request{CellKey: key, Start: s.at(82.5), End: s.at(100.2)})
+		}
+		r := Judge(s.obs)
+		s.claim(r, ClaimNoUserFailureCaused, Disproved, ReasonCausedByDeploy)
+		s.claim(r, ClaimEjectedBeforeStop, Supported, ReasonNoFailure)
+		s.fired(r, "single-target")
+	}
+}
+
+// All that was sent to a stopped target was left by its clients: no failure, and yet it
+// had not been taken out.
+func TestClientsLeftAStoppedTarget(t *testing.T) {
+	s := newShape(t, "api-1", "api-2")
+	s.unpolled()
+	s.serve("alb", "api", "api-2", 4, 0, 300, false)
+	s.serve("alb", "api", "api-1", 4, 0, 300, false)
+	for i := range s.obs.Cells {
+		if c := &s.obs.Cells[i]; c.Target == "api-1" && within(c.First, s.at(110), s.at(115)) {
+			c.Outcome, c.Status, c.TargetStatus = OutcomeClientAbort, 460, 0
+		}
+	}
+	s.restart("api-1", 109.9, 115)
+	r := Judge(s.obs)
+	s.claim(r, ClaimNoUserFailureCaused, Inconclusive, ReasonSurge)
+	s.claim(r, ClaimEjectedBeforeStop, Disproved, ReasonStoppedInUse)
+	s.fired(r, "abort-surge", "restart-before-eject", "single-target")
+	for _, f := range r.Findings {
+		if sent, ok := f.Values["sent_after_stop"].(perClass); ok && sent[ClassUser] != 20 {
+			t.Errorf("%v sent after the stop, want 20", sent)
+		}
+	}
+	if r.Targets[0].Ejected != "no" {
+		t.Errorf("ejected %s, %v", r.Targets[0].Ejected, r.Targets[0].EjectedBasis)
 	}
 }

@@ -33,7 +33,7 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 	}
 	if c.arrives { // it did not run before
 		r.VersionBefore = nil
-	} else if c.ready.IsZero() { // it still runs what it ran
+	} else if b.newSince(l, c).IsZero() { // for all that is known, it still runs what it ran
 		r.VersionAfter = nil
 	}
 	if mark := earliest(c.marked, c.deregistered); !c.lastServed.IsZero() && !mark.IsZero() {
@@ -144,7 +144,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 	if l.polled && !out {
 		no = append(no, "state-never-changed")
 	}
-	quiet := c.stop.Sub(latest(c.lastServed, c.lastServedBy))
+	quiet := c.stop.Sub(latest(c.lastServed, c.lastServedBy, b.lastSent(l.name, c.lastServed, c.stop)))
 	if sent.all() == 0 && !c.lastServed.IsZero() && b.wouldHaveSeen(l, c) && (quiet > 0 && h.Known() && quiet >= h.Interval/2 || out) {
 		yes = append(yes, "nothing-sent-before-stop")
 	}
@@ -167,8 +167,8 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 }
 
 // sentWhileDown counts the requests that the access logs say were sent to the
-// target from its stop until it was ready again, of every class, and tells when the last
-// of them was sent.
+// target from its stop until it was ready again and that it did not answer, of every
+// class, and tells when the last of them was sent.
 func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 	n = perClass{}
 	until := c.back(b.to)
@@ -190,7 +190,20 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 			last = latest(last, began.to)
 		}
 	}
+	for i := range b.obs.Cells {
+		cell := &b.obs.Cells[i]
+		if began := cell.begun(); b.leftBy(cell, l.name) && b.surelyAfter(l, c, cell.Source, began.from) && b.point(cell.Source, began.from).before(until) {
+			n.add(cell.Class, cell.Count)
+			last = latest(last, began.to)
+		}
+	}
 	return n, last
+}
+
+// leftBy reports whether requests were sent to a target that answered none of them, and
+// yet are no failures: their clients went away before.
+func (b *bench) leftBy(c *Cell, target string) bool {
+	return c.Target == target && c.TargetStatus == 0 && c.Outcome == OutcomeClientAbort && b.counting[c.Source]
 }
 
 // maskedOn reports whether a request was answered after an attempt at a target had
@@ -210,12 +223,12 @@ func (b *bench) maskedSomewhere(from, to time.Time) bool {
 	return false
 }
 
-// wouldHaveSeen reports whether so many requests came from the last one that the
-// target served until it was ready again that none of them going to it cannot be
-// chance (5 %), had it been in rotation.
+// wouldHaveSeen reports whether so many requests came from the last one that was sent to
+// the target until it was ready again that none of them going to it cannot be chance
+// (5 %), had it been in rotation.
 func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
-	since := latest(c.lastServed, b.from)
 	until := c.back(b.to)
+	since := latest(c.lastServed, b.lastSent(l.name, c.lastServed, until), b.from)
 	if b.groupSize(l.group) < 2 || b.maskedSomewhere(since, until) {
 		return false
 	}
