@@ -157,7 +157,7 @@ func (b *bench) backAfter(stop Step, owner string) (back time.Time) {
 		}
 	}
 	if l := b.byName[stop.Target]; l != nil && back.IsZero() {
-		if served := l.widestGapAfter(stop.At, until); served.Before(until) {
+		if served, _ := b.returnAfter(l, stop.At, until); served.Before(until) {
 			back = served
 		}
 	}

@@ -182,6 +182,9 @@ func TestStopsOfOtherDeploys(t *testing.T) {
 			step(b, "d1", StepDrainMarked, "api-1", 120)
 			step(b, "", StepAppReady, "api-1", 150)
 			b.life("api-1", 99, 101, 103, 119, 155)
+			for at := 104.0; at < 119; at++ {
+				b.cell("alb", "api-1", at, at, 1).TargetStatus = 0
+			}
 		}, "api-1 98–121 false;api-2 103–302 false;"},
 		{"until this deploy had it ready, since it did not serve before", func(b *table) {
 			step(b, "d0", StepRestartBegan, "api-1", 100)

@@ -302,7 +302,7 @@ func (b *bench) judgeEjected(c *Claim) {
 // told to stop: requests that failed there, and those that it yet answered.
 func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 	n, last = b.sentWhileDown(l, c)
-	until := c.back(b.to)
+	until := c.back(c.until)
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
 		if cell.Target == l.name && cell.TargetStatus > 0 && !cell.Outcome.Failure() && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, cell.First) && b.point(cell.Source, cell.First).before(until) {

@@ -11,6 +11,7 @@ type opener struct {
 	kind, target string
 	at           time.Time
 	inferred     bool
+	again        bool     // of another stop than the phase before
 	targets      []string // of the phase; nil: those that are under way then
 }
 
@@ -19,7 +20,7 @@ type opener struct {
 func (b *bench) openers() []opener {
 	var list []opener
 	add := func(kind string, s *step) {
-		list = append(list, opener{kind: kind, target: s.Target, at: s.At, inferred: s.Inferred})
+		list = append(list, opener{kind: kind, target: s.Target, at: s.At, inferred: s.Inferred, again: s.again})
 	}
 	for i := range b.steps {
 		s := &b.steps[i]
@@ -115,7 +116,7 @@ func (b *bench) cutPhases() {
 			open(opener{kind: "tail", at: tail})
 		}
 		switch last := &phases[len(phases)-1]; {
-		case o.target != "" && o.kind == last.Kind && o.target == last.Targets[0]:
+		case o.target != "" && !o.again && o.kind == last.Kind && o.target == last.Targets[0]:
 			// Marked and deregistered are one drain, asked to stop and killed one stop.
 		default:
 			open(o)
@@ -262,7 +263,7 @@ func (b *bench) findDrains() {
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if mark := earliest(c.marked, c.deregistered); !mark.IsZero() {
-				end := c.back(b.to)
+				end := c.back(c.until)
 				slack := b.slack(l.group)
 				b.drains = append(b.drains, drain{target: l.name, from: mark.Add(-slack), to: end.Add(slack)})
 			}

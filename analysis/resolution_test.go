@@ -144,7 +144,7 @@ func TestServingAroundAStopInWholeSeconds(t *testing.T) {
 		b := newTable()
 		l := b.coarse("api-1", c.serve...)
 		cut := &cycle{stop: b.at(c.stop), ready: b.at(110)}
-		l.serve(cut, b.to)
+		b.serve(l, cut, b.to)
 		if got := b.moments(cut.lastServed, cut.lastServedBy, cut.firstServedFrom, cut.firstServed); got != c.want {
 			t.Errorf("%s:%s, want%s", c.name, got, c.want)
 		}

@@ -132,7 +132,7 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 	for _, l := range mates {
 		up := []span{outer}
 		for _, c := range l.cycles {
-			back := c.back(b.to)
+			back := c.back(c.until)
 			if !c.stop.IsZero() {
 				up = subtract(up, span{c.stop, back})
 			}

@@ -15,7 +15,7 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 				continue
 			}
 			stopped = true
-			until := c.back(b.to)
+			until := c.back(c.until)
 			since := c.stop.Add(-b.slack(l.group))
 			failed, source := perClass{}, "traffic"
 			from, to := c.stop, c.stop

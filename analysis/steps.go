@@ -12,6 +12,7 @@ type step struct {
 	Step
 	ignored bool // contradicts the order of its target's steps
 	opens   bool // opens a phase
+	again   bool // begins another stop than the one before, of whose end no step tells
 }
 
 // rank is the place of a step in one target's way through a deploy. Steps that say
@@ -31,8 +32,9 @@ func rank(k StepKind) int {
 }
 
 // readSteps sorts this deploy's steps, finds those that repeat another (a
-// workflow's word and the application's own line about the same stop) and those
-// that contradict their target's order, and marks the ones that open phases.
+// workflow's word and the application's own line about the same stop), those that
+// begin another stop, and those that contradict their target's order, and marks the
+// ones that open phases.
 //
 // Inferred steps carry no deploy; they count from the deploy's start on, so that a
 // restart during the baseline is not taken for a part of it.
@@ -50,6 +52,7 @@ func (b *bench) readSteps() {
 	b.checkStart()
 	reached := map[string]int{}
 	stopped := map[string]bool{}
+	stops := map[string][]step{} // told of since the target's last round began
 	seen := map[string]map[StepKind]bool{}
 	for i := range b.steps {
 		s := &b.steps[i]
@@ -62,10 +65,14 @@ func (b *bench) readSteps() {
 			continue
 		}
 		before := reached[s.Target]
-		if seen[s.Target] == nil || before >= 3 && r <= 2 {
+		s.again = r <= 2 && b.another(*s, stops[s.Target], seen[s.Target][s.Kind])
+		if seen[s.Target] == nil || before >= 3 && r <= 2 || s.again {
 			// The target's first step, or it goes round again.
-			seen[s.Target] = map[StepKind]bool{}
+			seen[s.Target], stops[s.Target] = map[StepKind]bool{}, nil
 			before = 0
+		}
+		if r == 2 {
+			stops[s.Target] = append(stops[s.Target], *s)
 		}
 		switch {
 		case seen[s.Target][s.Kind]: // said twice, by two sources
@@ -82,6 +89,24 @@ func (b *bench) readSteps() {
 		reached[s.Target] = max(before, r)
 		s.opens = r != 4
 	}
+}
+
+// another reports whether a step that takes a target down is about another stop than those
+// told since it was last ready: it surely was back in between; or the step repeats one, a
+// witness of the same sort (reports are one, lines the other) told of a stop longer ago
+// than two of them are apart about the same, and it has served since.
+func (b *bench) another(s step, stops []step, repeats bool) bool {
+	l := b.byName[s.Target]
+	if l == nil || len(stops) == 0 {
+		return false
+	}
+	last, apart := stops[len(stops)-1].At, 2*time.Second+b.slack(l.group)
+	if _, back := b.returnAfter(l, last, s.At); back {
+		return true
+	}
+	return repeats && anyBetween(l.points, last.Add(apart), s.At) && slices.ContainsFunc(stops, func(told step) bool {
+		return told.Inferred == s.Inferred && s.At.Sub(told.At) > apart
+	})
 }
 
 // checkStart moves the deploy's start to the earliest step of its own where one was

@@ -171,7 +171,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 // class, and tells when the last of them was sent.
 func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 	n = perClass{}
-	until := c.back(b.to)
+	until := c.back(c.until)
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
 		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && b.surelyAfter(l, c, r.Source, r.moment()) && b.point(r.Source, r.moment()).before(until) {
@@ -227,7 +227,7 @@ func (b *bench) maskedSomewhere(from, to time.Time) bool {
 // the target until it was ready again that none of them going to it cannot be chance
 // (5 %), had it been in rotation.
 func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
-	until := c.back(b.to)
+	until := c.back(c.until)
 	since := latest(c.lastServed, b.lastSent(l.name, c.lastServed, until), b.from)
 	if b.groupSize(l.group) < 2 || b.maskedSomewhere(since, until) {
 		return false

@@ -42,6 +42,7 @@ type cycle struct {
 }
 
 // back is when the target was there again: ready, or, where nobody told that, serving.
+// Where neither is known it may be so from the next cycle on, c.until.
 func (c cycle) back(otherwise time.Time) time.Time {
 	if back := earliest(c.ready, c.firstServed); !back.IsZero() {
 		return back
@@ -167,7 +168,7 @@ func (b *bench) followTargets() {
 			if !s.opens || s.Target != l.name {
 				continue
 			}
-			if rank(s.Kind) <= 2 && !c.ready.IsZero() {
+			if s.again || rank(s.Kind) <= 2 && !c.ready.IsZero() {
 				flush()
 			}
 			begun = true
@@ -201,7 +202,7 @@ func (b *bench) followTargets() {
 				until = l.cycles[i+1].begin()
 			}
 			c.until = until
-			l.serve(c, until)
+			b.serve(l, c, until)
 		}
 	}
 }
@@ -215,8 +216,8 @@ func (c cycle) begin() time.Time {
 
 // serve fills the last request before the target was gone and the first after it
 // was back. Requests in flight may end after the stop, so the dividing moment is
-// readiness; without it, the widest gap in what it served after the stop.
-func (l *life) serve(c *cycle, until time.Time) {
+// readiness; without it, the return that traffic shows.
+func (b *bench) serve(l *life, c *cycle, until time.Time) {
 	if c.stop.IsZero() && c.ready.IsZero() && c.registered.IsZero() {
 		return
 	}
@@ -225,7 +226,7 @@ func (l *life) serve(c *cycle, until time.Time) {
 		divide = c.begin()
 	}
 	if divide.IsZero() {
-		divide = l.widestGapAfter(c.stop, until)
+		divide, _ = b.returnAfter(l, c.stop, until)
 	}
 	var maybe time.Time
 	for _, p := range l.points {
@@ -249,29 +250,70 @@ func (l *life) serve(c *cycle, until time.Time) {
 	}
 }
 
-// widestGapAfter is the end of the longest pause in serving that begins at or
-// after a stop (or meets it); until when it never served again.
-func (l *life) widestGapAfter(stop, until time.Time) time.Time {
-	divide, widest := until, time.Duration(-1)
-	before := stop
+// returnAfter is when a target was back from a stop of whose end no step tells, as it
+// served; until when it did not. Sure is the end of the first pause, of that which the stop
+// meets or a later one, that held, for longer than it ever pauses, seconds in which others of its group served or requests failed: a
+// pause in which nobody asked for anything tells nothing. Where there is none, it is the
+// one that held most of them; and of several alike the first that is longer than it ever
+// pauses, or else the longest.
+func (b *bench) returnAfter(l *life, stop, until time.Time) (at time.Time, sure bool) {
+	asked, long := b.askedOthers(l), pollReach*max(l.usualPause, time.Second)
+	var most, longest time.Duration
+	before, _ := l.servedAround(stop)
+	if before.IsZero() {
+		before = stop
+	}
+	missed := func(to time.Time) time.Duration {
+		var n time.Duration
+		for _, s := range asked {
+			n += max(earliest(s.to, to).Sub(latest(s.from, before)), 0)
+		}
+		if length := min(to.Sub(before), long); n > most || n == most && length > longest {
+			at, most, longest = to, n, length
+		}
+		before = to
+		return n
+	}
 	for _, p := range l.points {
 		if p.at.Before(stop) || !p.at.Before(until) {
 			continue
 		}
-		if gap := p.at.Sub(before); gap > widest {
-			divide, widest = p.at, gap
+		if missed(p.at) > long {
+			return p.at, true
 		}
-		before = p.at
 	}
-	if until.Sub(before) > widest {
-		return until
+	missed(until)
+	return at, false
+}
+
+// askedOthers are the whole seconds in which other targets of a target's group served, or
+// requests that the group was sent got no answer of a target.
+func (b *bench) askedOthers(l *life) []span {
+	var asked []span
+	add := func(t time.Time) {
+		second := t.Truncate(time.Second)
+		asked = cover(asked, span{second, second.Add(time.Second)})
 	}
-	return divide
+	for _, other := range b.lives {
+		if other != l && other.group == l.group {
+			for _, p := range other.points {
+				add(p.at)
+			}
+		}
+	}
+	for i := range b.obs.Cells {
+		c := &b.obs.Cells[i]
+		sent := c.Target != "" && b.counting[c.Source] && c.TargetStatus == 0 && b.byName[c.Target].group == l.group
+		if sent || b.refusedBy(&c.CellKey, l.group) {
+			add(c.First)
+		}
+	}
+	return union(asked)
 }
 
 // down is the span in which the target may not have served around one stop: from
-// the last request it served to the first after its return, half-open, within the
-// window. ok is false when it did not stop.
+// the last request it served to the first after its return, or to the next cycle,
+// half-open, within the window. ok is false when it did not stop.
 func (b *bench) down(c cycle) (from, to time.Time, ok bool) {
 	fell := c.fell()
 	if fell.IsZero() {
@@ -282,7 +324,7 @@ func (b *bench) down(c cycle) (from, to time.Time, ok bool) {
 		from = fell
 	}
 	if to.IsZero() {
-		to = b.to
+		to = c.until
 	}
 	return from, to, true
 }
