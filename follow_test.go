@@ -112,13 +112,51 @@ func TestFollowedFilesThatAreCut(t *testing.T) {
 	collect()
 	l.check(100, 0)
 
+	// One that is gone before it was read can hold nothing of a later time.
+	collectBy := func(r *accesslog.Reader) {
+		t.Helper()
+		if err := r.Collect(t.Context(), l.start, time.Now(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	serve := l.reader()
+	cut := func(to time.Time) (n int) {
+		t.Helper()
+		o, err := l.db.ObservationsBetween(t.Context(), "orders-api", time.Now(), to, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, object := range o.Objects {
+			if object.Partial {
+				n++
+			}
+		}
+		return n
+	}
+	if err := os.WriteFile(l.path+".1.2.gz", packed.Bytes()[:20], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	collectBy(serve)
+	if n := cut(time.Now().Add(time.Hour)); n != 1 {
+		t.Errorf("%d objects are cut short, while a file is", n)
+	}
+	if err := os.Remove(l.path + ".1.2.gz"); err != nil {
+		t.Fatal(err)
+	}
+	collectBy(serve)
+	collectBy(serve)
+	if n := cut(time.Now().Add(time.Hour)); n != 0 {
+		t.Errorf("%d objects are cut short in a time after the file was gone", n)
+	}
+	l.check(100, 1)
+
 	l.add(1)
 	l.write(`10.9.8.7 - - [` + l.start.Add(6*time.Second).Format("02/Jan/2006:15:04:05 -0700") + `] "GET /v1/orders/half `)
 	collect()
-	l.check(101, 1)
+	l.check(101, 2)
 	l.write("HTTP/1.1\" 200 12 \"-\" \"x\"\n")
 	collect()
-	l.check(102, 0)
+	l.check(102, 1)
 }
 
 // followed is a log that is read into a database.

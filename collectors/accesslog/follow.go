@@ -74,6 +74,7 @@ func (r *Reader) tellUnread(ctx context.Context, s passSpan) error {
 		case unread == nil && !isStored, unread != nil && isStored && version == unread.Version:
 			continue
 		case unread != nil:
+			batch.To = unread.Until.UTC()
 			batch.From, batch.Partial, batch.Error, batch.Version = unread.Since.UTC(), true, unread.Why.Error(), unread.Version
 			if batch.From.IsZero() && !unread.Final {
 				batch.From = s.from

@@ -163,6 +163,30 @@ func TestUnreadOutOfSight(t *testing.T) {
 	}
 }
 
+// A file that is gone before it was read is told of once more; one that is there under
+// another name is not gone.
+func TestUnreadThatVanishes(t *testing.T) {
+	l := newLog(t)
+	l.now = time.Now()
+	packed := pack(t, []byte("@1 a\n@2 b\n"))
+	l.file("access.log.1.gz", packed[:len(packed)-1])
+	l.file("access.log.2.gz", pack(t, []byte("@3 c\n"))[:20])
+	l.expect()
+	l.check(os.Remove(filepath.Join(l.dir, "access.log.1.gz")))
+	l.check(os.Rename(filepath.Join(l.dir, "access.log.2.gz"), filepath.Join(l.dir, "access.log.3.gz")))
+	l.expect()
+	if rest := l.unread("access.log.1.gz"); rest == nil || rest.Since.Unix() != 1 || !rest.Until.Equal(l.now) {
+		t.Errorf("gone: unread %+v", rest)
+	}
+	if rest, ok := l.files.Unread()[filepath.Join(l.dir, "access.log.2.gz")]; rest != nil || !ok || l.unread("access.log.3.gz") == nil {
+		t.Errorf("renamed: unread %+v", l.files.Unread())
+	}
+	l.expect()
+	if n := len(l.files.Unread()); n != 1 {
+		t.Errorf("unread: %+v", l.files.Unread())
+	}
+}
+
 // A file whose first line is younger than the file is not passed over for its age.
 func TestAgeThatIsWrong(t *testing.T) {
 	l := newLog(t)

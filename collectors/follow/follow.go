@@ -91,6 +91,7 @@ var (
 // Unread says that something of a file was not read when it was looked at last.
 type Unread struct {
 	Since   time.Time // no line of it is older, by the line before it; zero: nobody knows
+	Until   time.Time // since when the file is gone: no line of it is younger; zero: it is there
 	Why     error
 	Final   bool   // nobody writes to it any more: the next look will not read it either
 	Version string // changes with the file
@@ -169,7 +170,7 @@ func (f *Files) Restore(key string) {
 }
 
 // Unread tells, by path, of every file that was looked at what of it was not read; nil
-// where all was. It is not to be changed, and holds until the next look.
+// where all was. Of a file that is gone it tells in one look more. It is not to be changed, and holds until the next look.
 func (f *Files) Unread() map[string]*Unread { return f.unread }
 
 // Look calls read for every stretch that is new, oldest file first. A file that was
@@ -243,22 +244,42 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 			failures = append(failures, err)
 		}
 	}
-	gone := map[string]bool{}
+	l.vanished(paths)
+	f.letGo()
+	return errors.Join(failures...)
+}
+
+// vanished forgets the paths that led to files and lead to none any more. What was not
+// read of such a file is told of once more, unless it is there by another path.
+func (l *look) vanished(paths []string) {
+	f := l.files
+	ids, held := map[fileID]bool{}, map[string]bool{}
+	for path, s := range f.seen {
+		if slices.Contains(paths, path) {
+			ids[s.id] = true
+		}
+	}
 	for _, h := range f.held {
-		gone[h.path] = true
+		held[h.path] = true
+	}
+	for path, rest := range f.unread {
+		switch {
+		case slices.Contains(paths, path), held[path], slices.Contains(l.finished, path):
+		case rest == nil || !rest.Until.IsZero():
+			delete(f.unread, path)
+		case ids[f.seen[path].id]:
+			f.unread[path] = nil
+		default:
+			lost := *rest
+			lost.Until, lost.Version = l.now, lost.Version+", and is gone"
+			f.unread[path] = &lost
+		}
 	}
 	for path := range f.seen {
 		if !slices.Contains(paths, path) {
 			delete(f.seen, path)
 		}
 	}
-	for path := range f.unread {
-		if !slices.Contains(paths, path) && !gone[path] && !slices.Contains(l.finished, path) {
-			delete(f.unread, path)
-		}
-	}
-	f.letGo()
-	return errors.Join(failures...)
 }
 
 // order puts what was restored in order.
