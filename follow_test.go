@@ -140,6 +140,9 @@ func TestFollowedFilesThatAreCut(t *testing.T) {
 	if n := cut(time.Now().Add(time.Hour)); n != 1 {
 		t.Errorf("%d objects are cut short, while a file is", n)
 	}
+	if o, err := l.db.ObservationsBetween(t.Context(), "orders-api", l.start.Add(-2*time.Hour), l.start, ""); err != nil || len(o.Objects) > 0 {
+		t.Errorf("a window before it was looked at has %+v, %v", o.Objects, err)
+	}
 	if err := os.Remove(l.path + ".1.2.gz"); err != nil {
 		t.Fatal(err)
 	}

@@ -287,6 +287,9 @@ func TestCopyUnderWay(t *testing.T) {
 		l.check(err)
 		l.check(out.Close())
 		l.expect()
+		if rest := l.unread("access.log.2"); rest != nil && part != "@1" {
+			t.Errorf("after %q: unread %+v", part, rest)
+		}
 	}
 	l.truncate()
 	l.write("@4 d\n")
@@ -312,6 +315,52 @@ func TestCopyOfWhatIsGone(t *testing.T) {
 	}
 	l.append("access.log.2", "@3 another\n")
 	l.expect("@1 a", "@2 b", "@3 another")
+
+	// Or once the other one is there again.
+	l.file("access.log.3", []byte("@1 a\n"))
+	l.age("access.log.3", time.Hour)
+	l.restart()
+	l.check(os.Remove(filepath.Join(l.dir, "access.log.2")))
+	l.expect()
+	if rest := l.unread("access.log.3"); rest == nil {
+		t.Error("nothing is unread of what may be a copy")
+	}
+	l.file("access.log.4", []byte("@1 a\n@2 b\n@3 c\n"))
+	l.expect()
+	l.expect()
+	if rest := l.unread("access.log.3"); rest != nil {
+		t.Errorf("unread: %+v", rest)
+	}
+}
+
+// The shorter of two logs that begin alike is read also where it is looked at first.
+func TestTwinThatIsOlder(t *testing.T) {
+	l := newLog(t)
+	l.file("access.log.shop", []byte("@1 probe\n@2 shop\n@3 shop\n"))
+	l.expect("@1 probe", "@2 shop", "@3 shop")
+	l.file("access.log.api", []byte("@1 probe\n@3 api\n"))
+	l.age("access.log.api", time.Hour)
+	l.restart()
+	l.expect("@1 probe", "@3 api")
+	if rest := l.unread("access.log.api"); rest != nil {
+		t.Errorf("unread: %+v", rest)
+	}
+}
+
+// What was read of a cut file gives way to a whole one, and is read again as far as that
+// does not reach.
+func TestCutFileBesideAShorterOne(t *testing.T) {
+	l := newLog(t)
+	packed := pack(t, []byte("@1 a\n@2 b\n@3 c\n"))
+	l.file("access.log.1.gz", packed[:len(packed)-1])
+	l.age("access.log.1.gz", time.Minute)
+	l.expect()
+	l.write("@1 a\n")
+	l.expect("@1 a")
+	l.expect()
+	if got := strings.Join(l.cut, ""); got != "@1 a\n@2 b\n@3 c\n@2 b\n@3 c\n" || l.broken != 2 {
+		t.Errorf("of the cut file %q, in %d stretches", got, l.broken)
+	}
 }
 
 // What was read is known whatever the order in which it is told, and telling so takes no

@@ -341,7 +341,7 @@ func (f *Files) unchanged(path string, info os.FileInfo, now, since time.Time) b
 		return false
 	}
 	dueNow := s.fresh || s.pending > 0 && quiet(now, s.modified, s.first) > s.pending || s.old && !s.modified.Before(since) ||
-		(s.cut || s.unread != nil) && s.ends != f.endsOf(s.head)
+		s.unsure || s.cut && s.ends != f.endsOf(s.head)
 	return !dueNow
 }
 
@@ -483,6 +483,7 @@ type outcome struct {
 	cut     bool    // packed, and breaks off: what was read of it is read again, with what comes after it, from a whole one
 	stream  *stream // whose text it holds; nil: none that is known
 	same    int64   // so much of it was compared with other files of the stream
+	unsure  bool    // it may be a copy of something that is not there to be compared with
 	grew    bool    // while it held that
 	unread  *Unread
 }
@@ -553,13 +554,15 @@ func (l *look) text(path string, t *text, of *outcome) error {
 		if err != nil {
 			return err
 		}
-		of.stream, of.same = m.stream, m.same
+		if m.relation != perhaps {
+			of.stream, of.same = m.stream, m.same
+		}
 		was := f.seen[path]
 		of.grew = !t.packed && m.stream != nil && was.stream == m.stream && was.id == identity(info) &&
 			(was.size < info.Size() || was.grew && l.now.Sub(info.ModTime()) <= calm)
 		switch m.relation {
 		case perhaps:
-			l.unsure = append(l.unsure, path)
+			l.unsure, of.unsure = append(l.unsure, path), true
 			of.leave(t, errAlike, f.timeOf(t.line))
 			return nil
 		case within:

@@ -181,7 +181,7 @@ func (l *look) compare(t *text, path string, as *seen, head string, from int64) 
 	if begins, err := o.head(); err != nil || begins != head || o.measure([]*stream{as.stream}) != nil {
 		return 0, perhaps, nil
 	}
-	if r, _, err := o.relation(as.stream); err != nil || r == other {
+	if r, _, err := o.relation(as.stream); err != nil || r < within {
 		return 0, perhaps, nil
 	}
 	to, verdict = min(t.size, o.size), within
