@@ -103,6 +103,7 @@ func TestWhatPassesOneBalancerIsNotMissedAtAnother(t *testing.T) {
 	}{
 		{"all pass the one", func(*shape) {}, "alb 1800 of 1800, alb2 0 of 0", Supported, ReasonNoFailure},
 		{"and one of them is missing there", func(s *shape) { lose(s, "alb", during) }, "alb 1799 of 1800, alb2 0 of 0", Inconclusive, ReasonIncomplete},
+		{"or the very last one", func(s *shape) { lose(s, "alb", func(seq uint32) bool { return seq == 1499 }) }, "alb 1799 of 1800, alb2 0 of 0", Inconclusive, ReasonIncomplete},
 		{"the health samples pass the other", func(s *shape) { move(s, health) }, "alb 1500 of 1500, alb2 300 of 300", Supported, ReasonNoFailure},
 		{"and a probe is missing", func(s *shape) { move(s, health); lose(s, "alb", during) }, "alb 1499 of 1500, alb2 300 of 300", Inconclusive, ReasonIncomplete},
 		{"every other request passes the other", func(s *shape) { move(s, odd) }, "alb 900 of 900, alb2 900 of 900", Supported, ReasonNoFailure},
@@ -170,6 +171,48 @@ func TestCountsByTheSecondAtTheEdgesOfPhases(t *testing.T) {
 		i := slices.IndexFunc(r.Claims, func(c Claim) bool { return c.ID == ClaimNoUserFailure })
 		if got := r.Claims[i]; got.State != c.state {
 			t.Errorf("%s: %s for %s (%s)", c.name, got.State, got.Reason, asked(r))
+		}
+	}
+}
+
+// Ten probes are sent, of which a log without ids has this row. From 60 to 240 it counts
+// from the second before to that after; in the window, which ends at 300, what is sent in
+// its first or last second is not asked for.
+func TestRowsWithoutIDs(t *testing.T) {
+	probe := func(b *table, source string, at float64) { b.cell(source, "api-1", at, at, 1).Class = ClassProbe }
+	ask := func(b *table, at float64) { b.ask(ClassProbe, OutcomeOK, 200, at, at) }
+	for _, c := range []struct {
+		name     string
+		lay      func(*table)
+		from, to float64
+		want     string
+	}{
+		{"none", func(*table) {}, 60, 240, "0/10"},
+		{"two seconds before", func(b *table) { probe(b, "alb", 58) }, 60, 240, "0/10"},
+		{"the second before", func(b *table) { probe(b, "alb", 59) }, 60, 240, "1/10"},
+		{"the first", func(b *table) { probe(b, "alb", 60) }, 60, 240, "1/10"},
+		{"the second after", func(b *table) { probe(b, "alb", 240) }, 60, 240, "1/10"},
+		{"two seconds after", func(b *table) { probe(b, "alb", 241) }, 60, 240, "0/10"},
+		{"in the middle of a second", func(b *table) { probe(b, "alb", 59); probe(b, "alb", 241) }, 60.5, 240.5, "2/10"},
+		{"a user's", func(b *table) { b.cell("alb", "api-1", 100, 100, 1) }, 60, 240, "0/10"},
+		{"another log's alone", func(b *table) { b.counting["edge"] = true; probe(b, "edge", 100) }, 60, 240, "0/0"},
+		{"another's, and outside of the span one here", func(b *table) { b.counting["edge"] = true; probe(b, "edge", 100); probe(b, "alb", 10) }, 60, 240, "0/10"},
+		{"one of a log that does not count", func(b *table) { probe(b, "edge", 100) }, 60, 240, "0/10"},
+		{"more than were sent", func(b *table) { b.cell("alb", "api-1", 100, 100, 11).Class = ClassProbe }, 60, 240, "10/10"},
+		{"sent in the window's first second", func(b *table) { ask(b, .9); ask(b, 1) }, 0, 300, "0/11"},
+		{"sent in its last", func(b *table) { ask(b, 298.9); ask(b, 299) }, 0, 300, "0/11"},
+		{"sent around the span", func(b *table) { ask(b, 59.9); ask(b, 60); ask(b, 239.9); ask(b, 240) }, 60, 240, "0/12"},
+		{"not answered", func(b *table) { b.ask(ClassProbe, OutcomeTimeout, 0, 100, 105) }, 60, 240, "0/10"},
+	} {
+		b := newTable()
+		b.prober[ClassProbe] = true
+		for range 10 {
+			ask(b, 100)
+		}
+		c.lay(b)
+		known, found := b.knownFound("alb", b.at(c.from), b.at(c.to))
+		if got := fmt.Sprintf("%d/%d", found, known); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
 }
