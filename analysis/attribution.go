@@ -9,11 +9,13 @@ import (
 
 // attribute matches the requests of every probe with the targets whose application
 // logs hold their ids. Without an application log there is nothing to match with,
-// and the report says null.
+// and the report says null; likewise how many have no record where a target has no log
+// that could hold one.
 func (b *bench) attribute() {
 	if len(b.obs.Service.AppLogs) == 0 {
 		return
 	}
+	whole := !slices.ContainsFunc(b.lives, func(l *life) bool { return b.voiceless(l.name) })
 	begins := slices.ContainsFunc(b.obs.Handled, func(h HandledRequest) bool { return h.Begun })
 	b.report.Attribution = []Attribution{}
 	index := map[string]int{}
@@ -27,6 +29,9 @@ func (b *bench) attribute() {
 			at = len(b.report.Attribution)
 			index[p.Probe] = at
 			a := Attribution{Probe: p.Probe, ByTarget: map[string]int{}}
+			if whole {
+				a.SuccessWithoutRecord, a.FailedWithoutRecord = new(0), new(0)
+			}
 			if begins {
 				a.ReceivedWithoutResponse = new(0)
 			}
@@ -59,10 +64,11 @@ func (b *bench) matchProbe(a *Attribution, p *ProbeRequest) {
 		a.Ambiguous++
 	case received > 0:
 		*a.ReceivedWithoutResponse++
+	case a.SuccessWithoutRecord == nil: // it may have reached a target without a log
 	case b.probeOutcome(p) == OutcomeOK:
-		a.SuccessWithoutRecord++
+		*a.SuccessWithoutRecord++
 	case b.probeOutcome(p).Failure():
-		a.FailedWithoutRecord++
+		*a.FailedWithoutRecord++
 	}
 }
 

@@ -43,7 +43,7 @@ func TestAttributionOfARequest(t *testing.T) {
 		for _, n := range []struct {
 			word string
 			n    int
-		}{{"duplicate", a.Duplicates}, {"ambiguous", a.Ambiguous}, {"success without record", a.SuccessWithoutRecord}, {"failed without record", a.FailedWithoutRecord}} {
+		}{{"duplicate", a.Duplicates}, {"ambiguous", a.Ambiguous}, {"success without record", *a.SuccessWithoutRecord}, {"failed without record", *a.FailedWithoutRecord}} {
 			if n.n == 1 {
 				got = append(got, n.word)
 			} else if n.n != 0 {

@@ -12,7 +12,8 @@ var missWindows = []time.Duration{100 * time.Millisecond, 400 * time.Millisecond
 // detect says, per business probe, which total outages of one target its requests
 // would have missed: in the risky phases taken one by one, and over the whole
 // window. Where nothing tells which target a request reached, each reached it with its
-// share of the requests of its group.
+// share of the requests of its group; so of a target that neither an application log nor
+// the answers could have told of, whatever they tell of others.
 func (b *bench) detect() []Detection {
 	var rows []Detection
 	groups := map[string]groupTurns{}
@@ -23,7 +24,7 @@ func (b *bench) detect() []Detection {
 		var sends []time.Time
 		byTarget := map[string][]time.Time{}
 		failed := map[string]bool{}
-		told := false // by answers or applications; the access log keeps only what failed or was slow
+		told, named := false, false // by answers or applications; by answers. The access log keeps only what failed or was slow
 		for i := range b.obs.Probes {
 			p := &b.obs.Probes[i]
 			if p.Probe != probe.Name {
@@ -33,7 +34,8 @@ func (b *bench) detect() []Detection {
 			target, answered := b.sentTo(p)
 			if answered {
 				byTarget[target] = append(byTarget[target], p.Sent)
-				told = told || p.Target != "" || len(b.handled[probeID{p.Run, p.Seq}]) > 0
+				named = named || p.Target != ""
+				told = told || named || len(b.handled[probeID{p.Run, p.Seq}]) > 0
 			}
 			if b.inWindow(p.Sent) && b.probeOutcome(p).Failure() {
 				failed[target] = true
@@ -49,11 +51,14 @@ func (b *bench) detect() []Detection {
 		}
 		scopes = append(scopes, Phase{From: Time{b.from}, To: Time{b.seenTo}}) // the whole window last
 		for _, scope := range scopes {
-			if !told {
-				rows = append(rows, b.detectUnattributed(probe, scope, sends, stuck, len(failed) > 0, groups)...)
-				continue
+			if len(b.lives) == 0 { // the outage is the whole service's
+				rows = append(rows, b.detectShare(probe, scope, []span{{scope.From.Time, earliest(scope.To.Time, b.seenTo)}}, sends, stuck, len(failed) > 0, surely))
 			}
 			for _, l := range b.lives {
+				if !told || !named && b.voiceless(l.name) {
+					rows = append(rows, b.detectUnattributed(probe, scope, l, sends, stuck, len(failed) > 0, groups)...)
+					continue
+				}
 				// One that no request reached has its row too: all would have been missed.
 				at := byTarget[l.name]
 				slices.SortFunc(at, time.Time.Compare)
@@ -81,31 +86,22 @@ func (b *bench) detectTarget(probe Probe, scope Phase, l *life, at []time.Time, 
 	return d
 }
 
-// detectUnattributed gives the chances where nothing tells which target a request
-// reached: for each target that was in rotation, the mean of Π(1 − s) over all placements
-// of an outage in that time, s its share when each request in the outage was sent. Where
-// no target is known, the outage is the whole service's.
-func (b *bench) detectUnattributed(probe Probe, scope Phase, sends []time.Time, stuck []span, failed bool, groups map[string]groupTurns) []Detection {
-	until := earliest(scope.To.Time, b.seenTo)
-	if len(b.lives) == 0 {
-		return []Detection{b.detectShare(probe, scope, []span{{scope.From.Time, until}}, sends, stuck, failed, surely)}
+// detectUnattributed gives the chances for one target where nothing tells which requests
+// reached it: the mean of Π(1 − s) over all placements of an outage in the time in which
+// it was in rotation, s its share when each request in the outage was sent.
+func (b *bench) detectUnattributed(probe Probe, scope Phase, l *life, sends []time.Time, stuck []span, failed bool, groups map[string]groupTurns) []Detection {
+	rotation := b.inRotation(l, scope.From.Time, earliest(scope.To.Time, b.seenTo))
+	if len(rotation) == 0 {
+		return nil
 	}
-	var rows []Detection
-	for _, l := range b.lives {
-		rotation := b.inRotation(l, scope.From.Time, until)
-		if len(rotation) == 0 {
-			continue
-		}
-		group, ok := groups[l.group]
-		if !ok {
-			group = b.groupTurns(l.group)
-			groups[l.group] = group
-		}
-		d := b.detectShare(probe, scope, rotation, sends, stuck, failed, func(t time.Time) float64 { return group.share(l, t) })
-		d.Target = l.name
-		rows = append(rows, d)
+	group, ok := groups[l.group]
+	if !ok {
+		group = b.groupTurns(l.group)
+		groups[l.group] = group
 	}
-	return rows
+	d := b.detectShare(probe, scope, rotation, sends, stuck, failed, func(t time.Time) float64 { return group.share(l, t) })
+	d.Target = l.name
+	return []Detection{d}
 }
 
 // detectShare describes the requests sent in some spans, each of which reached what the

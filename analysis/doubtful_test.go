@@ -22,7 +22,7 @@ func TestAmbiguousJoins(t *testing.T) {
 	r := Judge(s.obs)
 	got, want := r.Attribution, undisturbed.Attribution
 	j := slices.IndexFunc(got, func(a Attribution) bool { return a.Probe == "store" })
-	if got[j].Ambiguous != 1 || got[j].Attributed != want[j].Attributed-1 || got[j].ByTarget["api-2"] != want[j].ByTarget["api-2"]-1 || got[j].SuccessWithoutRecord != want[j].SuccessWithoutRecord {
+	if got[j].Ambiguous != 1 || got[j].Attributed != want[j].Attributed-1 || got[j].ByTarget["api-2"] != want[j].ByTarget["api-2"]-1 || *got[j].SuccessWithoutRecord != *want[j].SuccessWithoutRecord {
 		t.Errorf("got %+v, undisturbed %+v", got[j], want[j])
 	}
 	s.condition(r, "ambiguous-joins")

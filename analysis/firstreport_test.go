@@ -77,7 +77,7 @@ func TestFirstReport(t *testing.T) {
 		t.Errorf("health %+v", health)
 	}
 	a := r.Attribution[1]
-	if a.Probe != "store" || a.Sent != 7799 || a.Attributed != 7799 || a.Duplicates+a.SuccessWithoutRecord+a.FailedWithoutRecord != 0 {
+	if a.Probe != "store" || a.Sent != 7799 || a.Attributed != 7799 || a.Duplicates+*a.SuccessWithoutRecord+*a.FailedWithoutRecord != 0 {
 		t.Errorf("attribution %+v", a)
 	}
 	for i, want := range []float64{149, 120} {

@@ -107,7 +107,7 @@ type bench struct {
 	// group was in rotation, and open those of which nobody can say; by group.
 	empty, open      map[string][]span
 	maybeZero        []TargetGroupSpan // nobody served, whether or not something shows that nobody could
-	undecided        bool              // a target was displayed out of rotation, and whether it served does not tell
+	undecided        bool              // a target may have been out of rotation, or another in it, and whether it served does not tell
 	worse            map[routeKey]*worse
 	versionsCompared bool // requests of both versions were seen on some route
 	// servedFrom and servedTo are the first and last moment at which any target served.

@@ -87,7 +87,7 @@ func TestDrainedRollingDeployIsSupported(t *testing.T) {
 		}
 	}
 	for _, a := range r.Attribution {
-		if a.Attributed != a.Sent || a.Duplicates+a.SuccessWithoutRecord+a.FailedWithoutRecord != 0 || a.ReceivedWithoutResponse != nil {
+		if a.Attributed != a.Sent || a.Duplicates+*a.SuccessWithoutRecord+*a.FailedWithoutRecord != 0 || a.ReceivedWithoutResponse != nil {
 			t.Errorf("attribution %+v", a)
 		}
 	}
@@ -357,7 +357,7 @@ func TestRequestsAcrossTheEdges(t *testing.T) {
 		t.Errorf("%d requests and %d failures more, want 2 and 1", got.Requests-was.Requests, got.Failures-was.Failures)
 	}
 	for _, a := range r.Attribution {
-		if a.Probe == "store" && a.SuccessWithoutRecord != 0 {
+		if a.Probe == "store" && *a.SuccessWithoutRecord != 0 {
 			t.Errorf("attribution %+v", a)
 		}
 	}

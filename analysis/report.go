@@ -332,9 +332,9 @@ type Attribution struct {
 	Attributed              int            `json:"attributed"`
 	ByTarget                map[string]int `json:"by_target"`
 	Duplicates              int            `json:"duplicates"`
-	SuccessWithoutRecord    int            `json:"success_without_record"`
+	SuccessWithoutRecord    *int           `json:"success_without_record"`    // null where a target has no log, as FailedWithoutRecord
 	ReceivedWithoutResponse *int           `json:"received_without_response"` // null where no line says received
-	FailedWithoutRecord     int            `json:"failed_without_record"`
+	FailedWithoutRecord     *int           `json:"failed_without_record"`
 	Ambiguous               int            `json:"ambiguous"` // a record has the id, and the clocks contradict it
 }
 

@@ -57,7 +57,9 @@ func (b *bench) servedAtAll() bool {
 }
 
 // findDips finds the time in which only one target of a group, or none, was in
-// rotation as far as traffic shows.
+// rotation as far as traffic shows. Beside a target of which no source could have told
+// that it served, none is known to have been alone, and where no other served, only that
+// it was down too shows that none did.
 func (b *bench) findDips() {
 	var single []TargetSpan
 	var zero, maybe []TargetGroupSpan
@@ -71,10 +73,12 @@ func (b *bench) findDips() {
 			maybe = append(maybe, TargetGroupSpan{name, reported(s.from, s.to)})
 		}
 	}
-	groups := map[string][]*life{}
+	groups, hidden := map[string][]*life{}, map[string][]*life{}
 	for _, l := range b.lives {
 		if len(l.points) > 0 {
 			groups[l.group] = append(groups[l.group], l)
+		} else if !b.logRead() && b.voiceless(l.name) {
+			hidden[l.group] = append(hidden[l.group], l)
 		}
 	}
 	for _, name := range sortedKeys(groups) {
@@ -106,11 +110,15 @@ func (b *bench) findDips() {
 				if b.standing(name) < 2 {
 					break // it never had another
 				}
+				if len(hidden[name]) > 0 {
+					b.undecided = true
+					break
+				}
 				single = append(single, TargetSpan{alone, reported(from, to)})
 			}
 		}
 		for _, o := range outer {
-			sure[name] = append(slices.Clip(sure[name]), b.surelyZero(name, mates, o)...)
+			sure[name] = append(slices.Clip(sure[name]), b.surelyZero(name, append(slices.Clip(mates), hidden[name]...), o)...)
 			if !b.handedOver(mates, o) {
 				maybe = append(maybe, TargetGroupSpan{name, reported(o.from, o.to)})
 			}

@@ -93,6 +93,9 @@ func (b *bench) logsOf(target string) []string {
 	return names
 }
 
+// voiceless reports whether no application log can tell that a target served.
+func (b *bench) voiceless(target string) bool { return len(b.logsOf(target)) == 0 }
+
 // setOf is the rule set that a rule belongs to; empty for one from the configuration.
 func setOf(rule string) string {
 	set, _, ok := strings.Cut(rule, "/")

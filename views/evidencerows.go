@@ -23,9 +23,12 @@ func evidence(r *analysis.Report) []EvidenceRow {
 		rows = append(rows, evidenceRow(r, &r.Coverage[i]))
 	}
 	for _, a := range r.Attribution {
-		lacking := a.SuccessWithoutRecord + a.FailedWithoutRecord
+		answered, lacking := 0, 0
+		if a.SuccessWithoutRecord != nil && a.FailedWithoutRecord != nil {
+			answered, lacking = *a.SuccessWithoutRecord, *a.SuccessWithoutRecord+*a.FailedWithoutRecord
+		}
 		row := EvidenceRow{Name: "ids of " + a.Probe, Class: "ok", Icon: "✓", Text: Count(a.Attributed) + " of " + Count(a.Sent) + " attributed"}
-		if a.SuccessWithoutRecord > 0 || a.Duplicates > 0 {
+		if answered > 0 || a.Duplicates > 0 {
 			row.Class, row.Icon = "warn", "!"
 		}
 		if lacking > 0 {

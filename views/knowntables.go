@@ -21,12 +21,14 @@ func attributionTable(r *analysis.Report) Table {
 		table.Columns = append(table.Columns, Cell{Text: "ambiguous", Class: "n", Title: "a record has its number, and the clocks contradict it"})
 	}
 	for _, a := range r.Attribution {
-		received := unmeasured()
-		if a.ReceivedWithoutResponse != nil {
-			received = lostCell(*a.ReceivedWithoutResponse)
+		counted := func(n *int) Cell {
+			if n == nil {
+				return unmeasured()
+			}
+			return lostCell(*n)
 		}
 		table.Rows = append(table.Rows, Row{Cells: []Cell{left(a.Probe), right(Count(a.Sent)), right(Count(a.Attributed)), byTarget(a.ByTarget, names),
-			lostCell(a.Duplicates), lostCell(a.SuccessWithoutRecord), received, lostCell(a.FailedWithoutRecord)}})
+			lostCell(a.Duplicates), counted(a.SuccessWithoutRecord), counted(a.ReceivedWithoutResponse), counted(a.FailedWithoutRecord)}})
 		if doubtful {
 			row := &table.Rows[len(table.Rows)-1]
 			row.Cells = append(row.Cells, lostCell(a.Ambiguous))
