@@ -599,6 +599,9 @@ func TestWorseRoutes(t *testing.T) {
 		b.obs.Probes = append(b.obs.Probes, p)
 		p.Target, p.Sent = "api-1", b.at(300)
 		b.obs.Probes = append(b.obs.Probes, p)
+		p.Target, p.Sent, p.Seq = "", b.at(90), p.Seq+100 // received, and not answered
+		b.obs.Probes = append(b.obs.Probes, p)
+		b.handled[probeID{"r", p.Seq}] = []HandledRequest{{Target: "api-1", Run: "r", Seq: p.Seq, Begun: true}}
 	}
 	b.findWorseRoutes()
 	if w := b.worse[routeKey{ClassProbe, "store"}]; w == nil || w.new != (arm{20, 20}) || w.old != (arm{0, 20}) || len(b.worse) != 1 {

@@ -235,3 +235,19 @@ func TestOthersThatServe(t *testing.T) {
 		}
 	}
 }
+
+// Two requests of a target were left by their clients, sent at 80 and 80.5.
+func TestLastSentIsOneThatAClientLeft(t *testing.T) {
+	for _, c := range []struct{ from, to, want float64 }{{70, 90, 80.5}, {80.4, 90, 80.5}, {80.5, 90, 0}, {70, 80.1, 80.5}, {70, 80, 0}} {
+		b := newTable()
+		left := b.cell("alb", "api-1", 80, 80.5, 2)
+		left.Outcome, left.Status, left.TargetStatus = OutcomeClientAbort, 460, 0
+		want := time.Time{}
+		if c.want > 0 {
+			want = b.at(c.want)
+		}
+		if got := b.lastSent("api-1", b.at(c.from), b.at(c.to)); !got.Equal(want) {
+			t.Errorf("%+v: %s", c, b.seconds(got))
+		}
+	}
+}

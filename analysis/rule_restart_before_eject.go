@@ -23,7 +23,7 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 			if b.wouldHaveSeen(l, c) { // if any was sent, the rule fires
 				seen++
 			}
-			if sent.all() == 0 && sentUser == 0 && sentProbe == 0 {
+			if sent.all() == 0 && !sentUser && !sentProbe {
 				continue
 			}
 			mark := earliest(c.marked, c.deregistered)
@@ -65,16 +65,14 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 }
 
 // failedAround counts a class's failures that the judge put down to the deploy and
-// to this stop of this target, and those of them that surely were sent from the stop
-// until it was back.
-func (b *bench) failedAround(l *life, c cycle, class Class) (all, sent int) {
+// to this stop of this target, and tells whether any of them surely was sent from the
+// stop until it was back.
+func (b *bench) failedAround(l *life, c cycle, class Class) (n int, sent bool) {
 	for _, f := range b.failures {
 		if f.class == class && f.cause == CauseDeploy && b.failedTarget(f) == l.name && l.belongs(c, f) {
-			all += f.n
-			if b.surelyAfter(l, c, b.clock(&f), f.start) && f.start.Before(c.back(b.to)) {
-				sent += f.n
-			}
+			n += f.n
+			sent = sent || b.surelyAfter(l, c, b.clock(&f), f.start) && f.start.Before(c.back(b.to))
 		}
 	}
-	return all, sent
+	return n, sent
 }

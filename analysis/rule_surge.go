@@ -29,7 +29,7 @@ func surgeRule(outcome Outcome) func(*bench) ([]Finding, string) {
 			}
 			found = append(found, f)
 		}
-		if alone := func(s surge) bool { return s.alone && s.outcome == outcome }; len(found) == 0 && slices.ContainsFunc(b.surges, alone) {
+		if alone := func(s surge) bool { return s.outcome == outcome }; len(found) == 0 && slices.ContainsFunc(b.surges, alone) {
 			return nil, whyNoBaseline
 		}
 		for _, class := range []Class{ClassUser, ClassProbe} {

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -284,12 +285,19 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 			b.cell("alb", "api-2", 101, 102, 100)
 		}, "clear"},
 		{"one as it was ready", func(b *table) { lay(b); b.lost("api-1", 105, 106); b.cell("alb", "api-2", 101, 102, 100) }, "clear"},
-		{"two of three that were sent there meanwhile", func(b *table) {
+		{"two of four that were sent there meanwhile", func(b *table) {
 			lay(b)
 			b.lost("api-1", 100, 101)
 			b.lost("api-1", 101, 102)
 			b.lost("api-1", 104.9, 106)
-		}, "api-1 100–105 failed_probe=0 failed_user=3 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=- (3)"},
+			b.lost("api-1", 105, 107)
+		}, "api-1 100–105 failed_probe=0 failed_user=4 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=- (4)"},
+		{"at each of its stops", func(b *table) {
+			lay(b)
+			b.cycle("api-1", 200, 205, 210).lastServed = b.at(199)
+			b.lost("api-1", 101, 102)
+			b.lost("api-1", 201, 202)
+		}, alone + "; " + strings.NewReplacer("100", "200", "105", "205", "99", "199").Replace(alone)},
 		{"clients went away", func(b *table) {
 			lay(b)
 			for _, at := range []float64{100, 101, 104.9, 105} { // at the stop it may have been before, and then it is ready
