@@ -45,7 +45,7 @@ func TestATargetWithoutALogBesideOneThatHasOne(t *testing.T) {
 		}
 	}
 	s := halfTold(t)
-	for i := range s.obs.Probes { // its answers name whoever gave them: none was api-2's
+	for i := range s.obs.Probes[:100] { // answers name whoever gave them: none was api-2's
 		s.obs.Probes[i].Target = "api-1"
 	}
 	if d := whole(s.judge(), "api-2"); d.Requests != 0 || d.Share != nil {
