@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -45,6 +46,52 @@ func (b *bench) findArrivals() {
 			}
 		}
 	}
+}
+
+// findSwitch finds that a blue/green deploy switched the traffic from one target group to
+// another: exactly one group has new targets only and served, and exactly one has none and
+// ceased to serve while others went on. Who is in rotation is asked of the two as of one.
+func (b *bench) findSwitch() {
+	if b.obs.Deploy.Kind != KindBlueGreen {
+		return
+	}
+	old, fresh, last, pause := map[string]bool{}, map[string]bool{}, map[string]time.Time{}, map[string]time.Duration{}
+	for _, l := range b.lives {
+		if l.arrives {
+			fresh[l.group] = true
+		} else {
+			old[l.group] = true
+		}
+		last[l.group] = latest(last[l.group], l.lastPoint())
+		pause[l.group] = max(pause[l.group], pollReach*max(l.usualPause, time.Second))
+	}
+	var from, to []string
+	for group, at := range last {
+		switch {
+		case at.IsZero():
+		case !old[group]:
+			to = append(to, group)
+		case !fresh[group] && b.servedTo.Sub(at) > pause[group]:
+			from = append(from, group)
+		}
+	}
+	if len(from) == 1 && len(to) == 1 {
+		b.switched = map[string]string{to[0]: from[0]}
+	}
+}
+
+// pool is the group of which it is asked who of a target group is in rotation: its own, or
+// the one that its traffic came from.
+func (b *bench) pool(group string) string { return cmp.Or(b.switched[group], group) }
+
+// switchedFrom reports whether the traffic was switched away from a target's group.
+func (b *bench) switchedFrom(l *life) bool {
+	for _, from := range b.switched {
+		if from == l.group {
+			return true
+		}
+	}
+	return false
 }
 
 // findDepartures marks the last cycle of each target that a blue/green deploy took
@@ -113,13 +160,13 @@ func (b *bench) startedBy(l *life) (at time.Time, inferred bool) {
 func (b *bench) standing(group string) int {
 	before, after := 0, 0
 	for _, l := range b.lives {
-		if l.group != group {
+		if b.pool(l.group) != group {
 			continue
 		}
 		if !l.arrives {
 			before++
 		}
-		if !l.departs() && (!l.arrives || len(l.points) > 0) {
+		if !l.departs() && !b.switchedFrom(l) && (!l.arrives || len(l.points) > 0) {
 			after++
 		}
 	}
@@ -145,6 +192,7 @@ func (b *bench) handedOver(mates []*life, s span) bool {
 			took = took || c.firstServed.Equal(s.to) && !c.ready.IsZero() && !c.ready.After(s.from.Add(b.slack(l.group)))
 			continue
 		}
+		gave = gave || b.switchedFrom(l) && len(l.cycles) == 0
 		for _, c := range l.cycles {
 			gave = gave || c.leaves && (c.stop.IsZero() || !c.stop.Before(s.to))
 		}

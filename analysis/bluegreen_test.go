@@ -238,3 +238,98 @@ func TestDetectionOfNewTargets(t *testing.T) {
 		}
 	}
 }
+
+// The fourth report's deploy over two target groups, blue's and green's: only the traffic
+// was switched from one to the other. It is judged as it is in one group: there always was
+// a target, and a 502 without a target, long after all was over, is not the deploy's. It is
+// the same where blue is kept, and stopped by nobody.
+func TestBlueGreenOverTwoGroups(t *testing.T) {
+	for _, c := range []struct {
+		blue, green  string
+		kept, failed bool
+	}{
+		{"api", "api", false, true},
+		{"tg-blue", "tg-green", false, false}, {"tg-blue", "tg-green", false, true}, {"tg-blue", "tg-green", true, true},
+	} {
+		s := newBlueGreen(t)
+		s.obs.Service.LoadBalancers[0].TargetGroups = []TargetGroup{{Name: c.blue}, {Name: c.green}}
+		s.reported(106)
+		s.step(StepRestartBegan, "green", 60)
+		s.step(StepAppReady, "green", 74.8)
+		s.step(StepTrafficSwitched, "", 74.95)
+		if !c.kept {
+			s.step(StepRestartBegan, "blue", 105)
+			s.step(StepProcessKilled, "blue", 105.9)
+		}
+		s.serve("alb", c.blue, "blue", 10, 0, 75, false)
+		s.serve("alb", c.green, "green", 10, 75, 300, false)
+		if c.failed {
+			s.serve("alb", "", "", 1, 200, 201, true)
+		}
+		r := Judge(s.obs)
+		s.claim(r, ClaimAlwaysOneTarget, Supported, ReasonNoFailure)
+		if len(r.SingleTarget) != 0 || len(r.ZeroTargets) != 0 {
+			t.Errorf("%+v: single %+v, zero %+v", c, r.SingleTarget, r.ZeroTargets)
+		}
+		if !c.kept {
+			s.claim(r, ClaimEjectedBeforeStop, Supported, ReasonNoFailure)
+		}
+		causes := r.Totals[ClassUser].Causes
+		if causes[CauseDeploy] != 0 || (causes[CauseUnexplained] == 1) != c.failed {
+			t.Errorf("%+v: causes %v", c, causes)
+		}
+	}
+}
+
+// Between blue's last and green's first request nobody was in rotation for 5 s, and what
+// came was refused, by whichever group's name: that is the deploy's.
+func TestNobodyAtTheSwitch(t *testing.T) {
+	for _, named := range []string{"", "tg-blue", "tg-green"} {
+		s := newBlueGreen(t)
+		s.obs.Service.LoadBalancers[0].TargetGroups = []TargetGroup{{Name: "tg-blue"}, {Name: "tg-green"}}
+		s.reported(106)
+		s.step(StepRestartBegan, "green", 60)
+		s.step(StepAppReady, "green", 79)
+		s.step(StepTrafficSwitched, "", 74.95)
+		s.serve("alb", "tg-blue", "blue", 10, 0, 75, false)
+		s.serve("alb", "tg-green", "green", 10, 80, 300, false)
+		s.serve("alb", named, "", 10, 75, 80, true)
+		r := Judge(s.obs)
+		s.claim(r, ClaimAlwaysOneTarget, Disproved, ReasonZeroTargets)
+		if causes := r.Totals[ClassUser].Causes; causes[CauseDeploy] != 50 || len(causes) != 1 {
+			t.Errorf("%q: causes %v, want 50 by the deploy", named, causes)
+		}
+	}
+}
+
+// Two groups are asked about as one only in a blue/green deploy, and only where it is clear
+// which two: one that got new targets only, and one that ceased.
+func TestWhichGroupsWereSwitched(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lay  func(*shape)
+		zero int // groups that had nobody at some time
+	}{
+		{"one and one", func(*shape) {}, 0},
+		{"and one that goes on", func(s *shape) { s.serve("alb", "web", "web", 10, 0, 300, false) }, 0},
+		{"and one more that ceases", func(s *shape) { s.serve("alb", "web", "web", 10, 0, 75, false); s.step(StepRestartBegan, "web", 106) }, 2},
+		{"a rolling one", func(s *shape) { s.obs.Deploy.Kind = KindRolling }, 2},
+	} {
+		s := newBlueGreen(t)
+		s.obs.Service.LoadBalancers[0].TargetGroups = []TargetGroup{{Name: "tg-blue"}, {Name: "tg-green"}, {Name: "web"}}
+		s.reported(107)
+		s.step(StepRestartBegan, "green", 60)
+		s.step(StepAppReady, "green", 74.8)
+		s.step(StepRestartBegan, "blue", 105)
+		s.serve("alb", "tg-blue", "blue", 10, 0, 75, false)
+		s.serve("alb", "tg-green", "green", 10, 75, 300, false)
+		c.lay(s)
+		zero := map[string]bool{}
+		for _, z := range Judge(s.obs).ZeroTargets {
+			zero[z.TargetGroup] = true
+		}
+		if len(zero) != c.zero {
+			t.Errorf("%s: nobody in %v, want it of %d groups", c.name, zero, c.zero)
+		}
+	}
+}

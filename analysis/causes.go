@@ -83,7 +83,7 @@ func (b *bench) meetsDeploy(f *failure) bool {
 	}
 	return slices.ContainsFunc(b.zero, func(s TargetGroupSpan) bool {
 		from, to := b.groupAhead(s.TargetGroup, b.clock(f)).between(f)
-		return b.meantFor(f, s.TargetGroup) && !to.Before(s.From.Time) && from.Before(s.To.Time)
+		return b.meantForPool(f, s.TargetGroup) && !to.Before(s.From.Time) && from.Before(s.To.Time)
 	})
 }
 

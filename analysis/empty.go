@@ -83,6 +83,7 @@ func (b *bench) findEmpty() {
 func (b *bench) sentTimes() map[string][]span {
 	times := map[string][]span{}
 	add := func(group string, from time.Time, to point) {
+		group = b.pool(group)
 		times[group] = cover(times[group], span{from, latest(to.at.Add(time.Microsecond), to.by)})
 	}
 	for i := range b.obs.Cells {
@@ -143,7 +144,7 @@ func (b *bench) refusedFor(group string) []refusal {
 // a group with an error of its own, and no target was asked.
 func (b *bench) refusedBy(k *CellKey, group string) bool {
 	return b.counting[k.Source] && k.Outcome == OutcomeLB5xx && k.Target == "" &&
-		(k.TargetGroup == group || k.TargetGroup == "" && b.logs(k.Source, group))
+		(b.pool(k.TargetGroup) == group || k.TargetGroup == "" && b.logs(k.Source, group))
 }
 
 // wantsTarget reports whether a load balancer answered requests by itself because it
@@ -192,4 +193,10 @@ func (b *bench) meantFor(f *failure, group string) bool {
 		return l.groups[group]
 	}
 	return b.logs(f.source, group)
+}
+
+// meantForPool reports whether a failure may have been meant for a target group, or for the
+// one that its traffic was switched to.
+func (b *bench) meantForPool(f *failure, group string) bool {
+	return b.meantFor(f, group) || b.switched[f.group] == group
 }

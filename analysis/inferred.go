@@ -73,7 +73,7 @@ func (b *bench) absences(l *life) []cycle {
 	add := func(c cycle) {
 		// What all of the group lacked says nothing of this one.
 		whole := []span{{c.lastServedBy, c.firstServedFrom}}
-		alone := without(without(whole, b.empty[l.group]), b.open[l.group])
+		alone := without(without(whole, b.empty[b.pool(l.group)]), b.open[b.pool(l.group)])
 		if !slices.Equal(alone, whole) && !slices.ContainsFunc(alone, func(s span) bool { return s.to.Sub(s.from) > long }) {
 			return
 		}

@@ -18,6 +18,7 @@ func Judge(obs Observations) Report {
 	b.readServing()
 	b.readSteps()
 	b.findArrivals()
+	b.findSwitch()
 	b.followTargets()
 	b.findDepartures()
 	b.readChecks()
@@ -78,6 +79,7 @@ type bench struct {
 	byName   map[string]*life
 	counting map[string]bool            // access logs that count users
 	named    map[string]map[string]bool // target groups that each of them names
+	switched map[string]string          // by the group that traffic was switched to, the one that it came from
 	failures []failure
 	unkept   []unkept
 	handled  map[probeID][]HandledRequest

@@ -40,7 +40,7 @@ func (b *bench) inRotation(l *life, from, to time.Time) []span {
 			in = subtract(in, span{latest(c.begin(), l.lastPoint()), b.to})
 		}
 	}
-	return union(without(without(in, b.empty[l.group]), l.absent))
+	return union(without(without(in, b.empty[b.pool(l.group)]), l.absent))
 }
 
 // lastPoint is when the target last served at all; zero where it did not.
@@ -76,9 +76,9 @@ func (b *bench) findDips() {
 	groups, hidden := map[string][]*life{}, map[string][]*life{}
 	for _, l := range b.lives {
 		if len(l.points) > 0 {
-			groups[l.group] = append(groups[l.group], l)
+			groups[b.pool(l.group)] = append(groups[b.pool(l.group)], l)
 		} else if !b.logRead() && b.voiceless(l.name) {
-			hidden[l.group] = append(hidden[l.group], l)
+			hidden[b.pool(l.group)] = append(hidden[b.pool(l.group)], l)
 		}
 	}
 	for _, name := range sortedKeys(groups) {
@@ -168,7 +168,7 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 func (b *bench) groupSize(group string) int {
 	n := 0
 	for _, l := range b.lives {
-		if l.group == group {
+		if b.pool(l.group) == b.pool(group) {
 			n++
 		}
 	}
@@ -182,7 +182,7 @@ func (b *bench) share(l *life, before time.Time) float64 {
 	own, all := 0, 0
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
-		if c.Target == "" || !b.counting[c.Source] || !c.Last.Before(before) || b.byName[c.Target].group != l.group {
+		if c.Target == "" || !b.counting[c.Source] || !c.Last.Before(before) || b.pool(b.byName[c.Target].group) != b.pool(l.group) {
 			continue
 		}
 		all += c.Count

@@ -24,7 +24,7 @@ func singleTarget(b *bench) ([]Finding, string) {
 		}
 		others := []string{}
 		for _, l := range b.lives {
-			if l.name != s.Target && l.group == b.byName[s.Target].group {
+			if l.name != s.Target && b.pool(l.group) == b.pool(b.byName[s.Target].group) {
 				others = append(others, l.name)
 			}
 		}

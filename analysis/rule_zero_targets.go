@@ -13,7 +13,7 @@ func zeroTargets(b *bench) ([]Finding, string) {
 		}
 		failed := 0
 		for _, f := range b.failures {
-			if f.class == ClassUser && b.meantFor(&f, s.TargetGroup) && !f.end.Before(s.From.Time) && !f.end.After(s.To.Time) {
+			if f.class == ClassUser && b.meantForPool(&f, s.TargetGroup) && !f.end.Before(s.From.Time) && !f.end.After(s.To.Time) {
 				failed += f.n
 			}
 		}

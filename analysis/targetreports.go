@@ -241,7 +241,7 @@ func (b *bench) passedOver(l *life, c cycle, from, to time.Time) bool {
 	n := 0
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if b.counting[cell.Source] && cell.Target != "" && cell.Target != l.name && b.byName[cell.Target].group == l.group && b.surely(cell.Source, cell.First, from, to) {
+		if b.counting[cell.Source] && cell.Target != "" && cell.Target != l.name && b.pool(b.byName[cell.Target].group) == b.pool(l.group) && b.surely(cell.Source, cell.First, from, to) {
 			n += cell.Count
 		}
 	}

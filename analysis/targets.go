@@ -295,7 +295,7 @@ func (b *bench) askedOthers(l *life) []span {
 		asked = cover(asked, span{second, second.Add(time.Second)})
 	}
 	for _, other := range b.lives {
-		if other != l && other.group == l.group {
+		if other != l && b.pool(other.group) == b.pool(l.group) {
 			for _, p := range other.points {
 				add(p.at)
 			}
@@ -303,8 +303,8 @@ func (b *bench) askedOthers(l *life) []span {
 	}
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
-		sent := c.Target != "" && b.counting[c.Source] && c.TargetStatus == 0 && b.byName[c.Target].group == l.group
-		if sent || b.refusedBy(&c.CellKey, l.group) {
+		sent := c.Target != "" && b.counting[c.Source] && c.TargetStatus == 0 && b.pool(b.byName[c.Target].group) == b.pool(l.group)
+		if sent || b.refusedBy(&c.CellKey, b.pool(l.group)) {
 			add(c.First)
 		}
 	}
