@@ -39,7 +39,10 @@ func TestWhatMeetsTheDeploy(t *testing.T) {
 		{"nobody named, out since, at its return", "", 113, 113.5, func(b *table) { b.out() }, true},
 		{"nobody named, out since, at its stop", "", 101, 102, func(b *table) { b.out(); b.life("api-1").cycles[0].out = b.at(98) }, false},
 		{"no deploy", "api-1", 105, 106, func(b *table) { b.obs.Deploy.ID = "" }, false},
-		{"a cycle without a stop", "api-1", 115, 116, func(b *table) { b.life("api-1").cycles[0].stop = time.Time{} }, false},
+		{"ready, and no step tells of its stop: after its last request", "api-1", 94, 95, untold, true},
+		{"ready, and no step tells of its stop: before that", "api-1", 93, 94.9, untold, false},
+		{"ready, and no step tells of its stop: at its return", "api-1", 115, 116, untold, true},
+		{"neither stopped nor ready", "api-1", 115, 116, func(b *table) { untold(b); b.life("api-1").cycles[0].ready = time.Time{} }, false},
 		{"it served on after the stop: the timeout before that", "api-1", 97, 98, func(b *table) { b.life("api-1").cycles[0].lastServed = b.at(101) }, true},
 		{"still earlier", "api-1", 96, 97.9, func(b *table) { b.life("api-1").cycles[0].lastServed = b.at(101) }, false},
 		{"gone for good, nobody named", "", 103, 104, func(b *table) { b.leave() }, false},
@@ -89,6 +92,9 @@ func TestWhatMeetsTheDeploy(t *testing.T) {
 	}
 }
 
+// untold leaves no word of when api-1 was stopped.
+func untold(b *table) { c := &b.life("api-1").cycles[0]; c.restart, c.stop = time.Time{}, time.Time{} }
+
 // out has api-1 out of rotation since its last request, while api-2 served until 106.
 func (b *table) out() {
 	b.life("api-1").cycles[0].out = b.at(95)
@@ -127,6 +133,11 @@ func TestWhoIsAtRisk(t *testing.T) {
 		{"one that nothing else names", "gone", 200, 201, nil, true},
 		{"from its mark on", "api-1", 80, 81, func(b *table) { b.life("api-1").cycles[0].marked = b.at(80) }, true},
 		{"never back", "api-1", 299, 300, func(b *table) { b.leave() }, true},
+		{"no step tells of its stop: the timeout before it last served", "api-1", 92, 93, untold, true},
+		{"no step tells of its stop: earlier", "api-1", 92, 92.9, untold, false},
+		{"marked, and no step tells of its stop: before the mark", "api-1", 94, 94.9, func(b *table) { untold(b); b.life("api-1").cycles[0].marked = b.at(97) }, false},
+		{"of no target any stop is known", "api-2", 105, 106, func(b *table) { b.life("api-1").cycles = nil }, true},
+		{"of no target any stop is known, nor of a deploy", "api-2", 105, 106, func(b *table) { b.life("api-1").cycles = nil; b.obs.Deploy.ID = "" }, false},
 	} {
 		b := newTable()
 		b.cut("api-1")

@@ -392,6 +392,13 @@ func TestConditions(t *testing.T) {
 			b.lost("", 100, 101).cause = CauseShared
 			b.lost("", 100, 101).cause = CauseDeploy
 		}, "users-not-measured;unexplained-failures count=3 traffic=user;" + last},
+		{"of no target any stop is known", func(b *table) { b.life("api-1").cycles = nil }, "stops-unknown targets=[];users-not-measured;" + last},
+		{"of no target any stop is known, nor of a deploy", func(b *table) { b.life("api-1").cycles, b.obs.Deploy.ID = nil, "" }, "users-not-measured;" + last},
+		{"a target that was ready, and no step tells of its stop", untold, "stops-unknown targets=[api-1];users-not-measured;" + last},
+		{"a target that was not at work before it was ready", func(b *table) { untold(b); b.life("api-1").cycles[0].lastServed = time.Time{} }, "users-not-measured;" + last},
+		{"a target that is inferred to have been gone", func(b *table) {
+			b.life("api-1").cycles[0] = cycle{inferred: inferredFromTraffic, lastServed: b.at(95), firstServed: b.at(115)}
+		}, "steps-inferred targets=[api-1];users-not-measured;" + last},
 		{"ambiguous joins", func(b *table) {
 			b.report.Attribution = []Attribution{{Probe: "store", Sent: 9, Ambiguous: 1}, {Probe: "item", Sent: 9}}
 		}, "users-not-measured;ambiguous-joins count=1 probe=store sent=9;" + last},
@@ -422,6 +429,7 @@ func TestConditions(t *testing.T) {
 			b.counting = map[string]bool{}
 			b.report.Window.State = WindowSealed
 			b.report.Totals = map[Class]*Total{}
+			b.cut("api-1")
 			c.lay(b)
 			if got := b.printed(b.conditions()); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
@@ -552,6 +560,7 @@ func TestConditionsOfUsers(t *testing.T) {
 			b := newTable()
 			b.report.Window.State = WindowSealed
 			b.report.Totals = map[Class]*Total{ClassUser: {}}
+			b.cut("api-1")
 			c.lay(b)
 			if got := b.printed(b.conditions()); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)

@@ -8,12 +8,15 @@ func (b *bench) findEjections() {
 	for _, l := range b.lives {
 		for i := range l.cycles {
 			c := &l.cycles[i]
-			gone, back, _ := b.down(*c)
+			gone, back, ok := b.down(*c)
+			if !ok {
+				continue
+			}
 			last := b.lastSent(l.name, gone, back)
 			if out := l.displayedOut(*c, back); !out.IsZero() {
 				c.out = latest(out, gone, last)
 			}
-			if last.IsZero() && (c.inferred != "" || b.quietBefore(l, *c)) {
+			if last.IsZero() && (c.stop.IsZero() || b.quietBefore(l, *c)) {
 				c.out = earliest(latest(gone, c.lastServedBy), c.stop) // it may have been sent one until then
 			}
 		}

@@ -170,7 +170,14 @@ func TestWhenATargetWasOut(t *testing.T) {
 			b.life("api-1").cycles[0].lastServedBy = b.at(100.5)
 			b.cell("alb", "api-2", 90, 99, 5)
 		}, "100"},
-		{"no stop", func(b *table) { out(104)(b); b.life("api-1").cycles[0].stop = time.Time{} }, "-"},
+		{"no step tells of its stop, asked, and displayed so", func(b *table) { untold(b); out(104)(b); sent(b, "alb", "api-1", OutcomeLB5xx, 102) }, "104"},
+		{"no step tells of its stop, and never asked", untold, "95"},
+		{"no step tells of its stop, and asked", func(b *table) { untold(b); sent(b, "alb", "api-1", OutcomeLB5xx, 105) }, "-"},
+		{"no step tells of its stop, nor that it was ready", func(b *table) {
+			untold(b)
+			b.life("api-1").cycles[0].ready = time.Time{}
+			out(104)(b)
+		}, "-"},
 	} {
 		b := newTable()
 		b.cut("api-1")

@@ -14,13 +14,24 @@ import (
 const inferredFromTraffic = "traffic"
 
 // fell is when a cycle's target was gone: when it was told to stop, or, where that is
-// not known, when it last served.
+// not known and it became ready again or was inferred to be gone, when it last served.
 func (c cycle) fell() time.Time {
-	if c.inferred != "" {
+	if c.inferred != "" || c.stop.IsZero() && !c.ready.IsZero() && !c.arrives {
 		return c.lastServed
 	}
 	return c.stop
 }
+
+// leftUntold is when a target was gone of whose way out no step tells; zero where one does.
+func (c cycle) leftUntold() time.Time {
+	if c.inferred != "" || c.begin().Equal(c.ready) {
+		return c.fell()
+	}
+	return time.Time{}
+}
+
+// atRiskFrom is from when on a cycle's target was at risk.
+func (c cycle) atRiskFrom() time.Time { return earliest(c.begin(), c.leftUntold()) }
 
 // inferCycles finds the stretches in which a target served nothing because it was out
 // or down, of which no step tells. In a deploy that tells of no target they are its
@@ -34,7 +45,7 @@ func (b *bench) inferCycles() {
 		for _, c := range b.absences(l) {
 			switch {
 			case slices.ContainsFunc(l.cycles, func(other cycle) bool {
-				return overlap(c.lastServed, c.firstServed, other.begin(), other.returned(b.to))
+				return overlap(c.lastServed, c.firstServed, other.atRiskFrom(), other.returned(b.to))
 			}): // a step tells of it
 			case told || c.lastServed.Before(b.started):
 				l.absent = append(l.absent, span{c.lastServed, c.firstServed})
@@ -194,6 +205,17 @@ func (b *bench) ejectedInferred(l *life, c cycle, h HealthCheck) (string, []stri
 		return "yes", []string{BasisHealthCheckLog}
 	}
 	return "yes", []string{"state-changed"}
+}
+
+// untoldStops are the targets that were ready again without a word of their stop.
+func (b *bench) untoldStops() []string {
+	names := []string{}
+	for _, l := range b.lives {
+		if slices.ContainsFunc(l.cycles, func(c cycle) bool { return c.inferred == "" && c.stop.IsZero() && !c.fell().IsZero() }) {
+			names = append(names, l.name)
+		}
+	}
+	return names
 }
 
 // inferredTargets are the targets of which no step tells why they were gone.

@@ -64,8 +64,11 @@ func (b *bench) openers() []opener {
 	}
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
+			if gone := c.leftUntold(); !gone.IsZero() {
+				list = append(list, opener{kind: "down", target: l.name, at: latest(gone, b.started), inferred: true})
+			}
 			if c.inferred != "" {
-				list = append(list, opener{kind: "down", target: l.name, at: c.lastServed, inferred: true}, opener{kind: "back", target: l.name, at: c.firstServed, inferred: true})
+				list = append(list, opener{kind: "back", target: l.name, at: c.firstServed, inferred: true})
 			}
 		}
 	}

@@ -54,6 +54,9 @@ func (b *bench) conditions() []Condition {
 			add("several-target-groups", map[string]any{"target": l.name, "target_group": l.group, "target_groups": groups})
 		}
 	}
+	if targets := b.untoldStops(); len(targets) > 0 || b.stopsUnknown() {
+		add("stops-unknown", map[string]any{"targets": targets})
+	}
 	users, probes := b.report.Totals[ClassUser], b.report.Totals[ClassProbe]
 	b.userConditions(add, users, probes)
 	for _, class := range []Class{ClassUser, ClassProbe} {

@@ -32,6 +32,11 @@ func conditionSentence(code string, v values) string {
 		return "No step tells what was done to " + names + ": when requests stopped and came back is inferred from states and traffic; when anything was stopped or ready is not known."
 	case "several-target-groups":
 		return v.text("target") + " is a member of several target groups (" + list(v.list("target_groups")) + "); its figures are by the settings of " + v.text("target_group") + "."
+	case "stops-unknown":
+		if names := list(v.list("targets")); names != "" {
+			return "No step tells when " + names + " stopped: what failed there is held against all of the time from the last request served to the first one again."
+		}
+		return "No step tells when any target was stopped, and nothing else shows it: that a failure lies outside of such a time cannot be told."
 	case "single-run":
 		return "This is a single run."
 	case "one-vantage-point":

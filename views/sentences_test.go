@@ -105,7 +105,7 @@ func TestSentencesDegrade(t *testing.T) {
 			}
 		}
 		for _, code := range []string{"status-codes-only", "new-connections-only", "single-run", "one-vantage-point", "low-traffic", "critical-route-untried", "census", "failure-rate-bound",
-			"miss-chance", "longest-missed", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "balancer-without-log", "unexplained-failures", "steps-inferred", "several-target-groups", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
+			"miss-chance", "longest-missed", "provisional", "blind-spot", "log-incomplete", "horizon", "users-not-measured", "balancer-without-log", "unexplained-failures", "steps-inferred", "stops-unknown", "several-target-groups", "ended-after-window", "ambiguous-joins", "not-invented-yet"} {
 			report := analysis.Report{Verdict: analysis.Verdict{Conditions: []analysis.Condition{{Code: code, Values: values}}}}
 			FillSentences(&report)
 			if sentence := report.Verdict.Conditions[0].Sentence; !strings.HasSuffix(sentence, ".") || strings.Contains(sentence, "%!") {
