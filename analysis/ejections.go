@@ -8,10 +8,7 @@ func (b *bench) findEjections() {
 	for _, l := range b.lives {
 		for i := range l.cycles {
 			c := &l.cycles[i]
-			gone, back, ok := b.down(*c)
-			if !ok {
-				continue
-			}
+			gone, back, _ := b.down(*c)
 			last := b.lastSent(l.name, gone, back)
 			if out := l.displayedOut(*c, back); !out.IsZero() {
 				c.out = latest(out, gone, last)

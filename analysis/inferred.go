@@ -14,9 +14,10 @@ import (
 const inferredFromTraffic = "traffic"
 
 // fell is when a cycle's target was gone: when it was told to stop, or, where that is
-// not known and it became ready again or was inferred to be gone, when it last served.
+// not known and it became ready again or was inferred to be gone, when it last served; zero for one that did
+// not serve before.
 func (c cycle) fell() time.Time {
-	if c.inferred != "" || c.stop.IsZero() && !c.ready.IsZero() && !c.arrives {
+	if c.inferred != "" || c.stop.IsZero() && !c.ready.IsZero() {
 		return c.lastServed
 	}
 	return c.stop
@@ -35,7 +36,8 @@ func (c cycle) atRiskFrom() time.Time { return earliest(c.begin(), c.leftUntold(
 
 // inferCycles finds the stretches in which a target served nothing because it was out
 // or down, of which no step tells. In a deploy that tells of no target they are its
-// doing, from its start on; elsewhere they say who was in rotation, and no more.
+// doing, from its start on, or where it began, if nobody announced it; elsewhere they say
+// who was in rotation, and no more.
 func (b *bench) inferCycles() {
 	told := b.obs.Deploy.ID == "" || slices.ContainsFunc(b.steps, func(s step) bool {
 		return s.Target != "" && rank(s.Kind) > 0 && !s.At.Before(b.started)
@@ -43,11 +45,15 @@ func (b *bench) inferCycles() {
 	for _, l := range b.lives {
 		var cycles []cycle
 		for _, c := range b.absences(l) {
+			began := c.lastServed
+			if b.obs.Deploy.Noticed() { // at a sign, which comes later
+				began = c.firstServed
+			}
 			switch {
 			case slices.ContainsFunc(l.cycles, func(other cycle) bool {
 				return overlap(c.lastServed, c.firstServed, other.atRiskFrom(), other.returned(b.to))
 			}): // a step tells of it
-			case told || c.lastServed.Before(b.started):
+			case told || began.Before(b.started):
 				l.absent = append(l.absent, span{c.lastServed, c.firstServed})
 			default:
 				cycles = append(cycles, c)

@@ -45,6 +45,7 @@ func (b *bench) readSteps() {
 		}
 		b.steps = append(b.steps, step{Step: s})
 	}
+	b.findBeginning()
 	slices.SortStableFunc(b.steps, func(x, y step) int {
 		return cmp.Or(x.At.Compare(y.At), cmp.Compare(rank(x.Kind), rank(y.Kind)), cmp.Compare(x.Kind, y.Kind),
 			strings.Compare(x.Target, y.Target), strings.Compare(x.Source, y.Source))
