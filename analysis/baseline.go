@@ -21,7 +21,7 @@ func (b *bench) baselineTests() []BaselineTest {
 		if b.meetsNeighbor(&f) {
 			continue // another deploy's, not the service's background
 		}
-		if f.end.Before(b.started) {
+		if f.ended().before(b.started) {
 			p.baseline += f.n
 		} else {
 			p.window += f.n
@@ -119,7 +119,7 @@ func (b *bench) clusterChance(kind string) float64 {
 			continue
 		}
 		all += f.n
-		if !f.end.Before(b.started) {
+		if !f.ended().before(b.started) {
 			at = append(at, moment{f.end, f.n})
 		}
 	}

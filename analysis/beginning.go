@@ -13,7 +13,7 @@ func (b *bench) findBeginning() {
 		return
 	}
 	b.collectFailures()
-	started := b.started
+	started, clock := b.started, ""
 	for _, l := range b.lives {
 		sign, ejected := b.firstSign(l)
 		if sign.IsZero() {
@@ -24,15 +24,17 @@ func (b *bench) findBeginning() {
 			f := &b.failures[i]
 			known := f.target != "" || !since.IsZero() || !b.servedAtAll() // it was at work, or may have been
 			if known && b.concerns(f, l) && f.endBy().After(since) {
-				started = earliest(started, f.counted())
+				if at := f.counted(); at.Before(started) {
+					started, clock = at, b.clock(f)
+				}
 			}
 		}
 	}
 	b.failures = nil
 	b.started = started
 	for i := range b.steps {
-		if s := &b.steps[i]; s.Kind == StepDeployStarted && s.Deploy == b.obs.Deploy.ID {
-			s.At = started
+		if s := &b.steps[i]; s.Kind == StepDeployStarted {
+			s.At, s.Clock = started, clock
 		}
 	}
 }

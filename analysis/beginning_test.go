@@ -141,6 +141,11 @@ func TestWhenANoticedDeployBegan(t *testing.T) {
 			b.obs.Handled = []HandledRequest{{Source: "api-1.log", Target: "api-1", At: b.at(55), Status: 500}, {Source: "api-1.log", Target: "api-1", At: b.at(60), Status: 200}}
 			failed(b, "api-1", 50, 51)
 		}, "51"},
+		{"its own log says that it began with one", func(b *table) {
+			ready(b)
+			b.obs.Handled = []HandledRequest{{Source: "api-1.log", Target: "api-1", At: b.at(55), Begun: true}}
+			failed(b, "api-1", 50, 51)
+		}, "51"},
 		{"it never answered before", func(b *table) { step(b, StepAppReady, "api-1", 60); well(b, "api-2", 40); failed(b, "api-1", 1, 2) }, "2"},
 		{"it never answered before, and nobody is named", func(b *table) { step(b, StepAppReady, "api-1", 60); well(b, "api-2", 40); failed(b, "", 1, 2) }, "60"},
 		{"nothing tells who answered, and nobody is named", func(b *table) { step(b, StepAppReady, "api-1", 60); failed(b, "", 1, 2) }, "2"},
@@ -166,6 +171,11 @@ func TestWhenANoticedDeployBegan(t *testing.T) {
 			failed(b, "api-1", 38, 39)
 			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health = HealthCheck{}
 		}, "60"},
+		{"ejected by checks of which nothing is known, and never answered", func(b *table) {
+			out(b, "api-1", 60)
+			failed(b, "api-1", 1, 2)
+			b.obs.Service.LoadBalancers[0].TargetGroups[0].Health = HealthCheck{}
+		}, "2"},
 		{"ejected before the first sign", func(b *table) { out(b, "api-1", 59.9); failed(b, "api-1", 58, 59) }, "60"},
 		{"in rotation again", func(b *table) {
 			out(b, "api-1", 60)

@@ -9,10 +9,14 @@ import (
 
 // findCauses puts every failure down to the first of the [Cause] constants, in their
 // order, that the evidence bears out, and fills the causes of the totals. What failed
-// before the start, when nothing had begun, is the service's own background, or what
-// another deploy did.
+// before the start by all that the clocks may say, when nothing had begun, is the
+// service's own background, or what another deploy did.
 func (b *bench) findCauses() {
 	b.findForeignStops()
+	for i := range b.failures {
+		f := &b.failures[i]
+		f.late = max(b.startAhead(b.clock(f)).most, 0)
+	}
 	b.report.Baseline = b.baselineTests()
 	b.findWorseRoutes()
 	quiet := map[string]bool{}
@@ -27,7 +31,7 @@ func (b *bench) findCauses() {
 		case f.ended().before(b.started): // nothing had begun: the service's own background
 			f.cause = CauseBackground
 		case b.meetsDeploy(f):
-			f.cause = CauseDeploy
+			f.cause, f.caused = CauseDeploy, b.started
 		case b.byNewVersion(f) && b.worse[routeKey{f.class, f.route}] != nil:
 			f.cause = CauseVersion
 		case quiet[f.kind()] && !b.atRisk(f) && !b.meetsNeighbor(f) && !b.doubtful:
@@ -236,10 +240,25 @@ func (b *bench) causesIn(s Scope) map[Cause]int {
 }
 
 // in reports whether a failure lies in a scope: it ended in it; failures that were
-// only counted reach into it. One that the deploy caused does where it may have.
+// only counted reach into it. One that a deploy caused came after that one's start,
+// whatever its clock says.
 func (f *failure) in(s Scope) bool {
-	begun := !f.end.Before(s.From.Time) || f.cause == CauseDeploy && !f.ended().before(s.From.Time)
+	begun := !f.end.Before(s.From.Time) || !f.caused.Before(s.From.Time)
 	return f.class == s.Traffic && begun && f.counted().Before(s.To.Time)
+}
+
+// mayBeIn counts the failures that are not in a scope and may yet have ended in it, as
+// their log cuts the moment or clocks are apart: all of them, or only those that may be
+// a deploy's doing.
+func (b *bench) mayBeIn(s Scope, blamed bool) (n int) {
+	for i := range b.failures {
+		f := &b.failures[i]
+		apart := f.cause == CauseBackground || f.cause == CauseClient
+		if f.class == s.Traffic && f.end.Before(s.From.Time) && !f.ended().before(s.From.Time) && !f.in(s) && !(blamed && apart) {
+			n += f.n
+		}
+	}
+	return n
 }
 
 // byTime orders findings: worst first, then by time and target.

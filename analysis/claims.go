@@ -97,6 +97,8 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 		c.State, c.Reason = Inconclusive, ReasonNotOver
 	case late.Count > 0: // sent in scope, it counts outside of it by its end
 		c.State, c.Reason = Inconclusive, ReasonEndedAfter
+	case b.mayBeIn(c.Scope, caused) > 0:
+		c.State, c.Reason = Inconclusive, ReasonClocks
 	case b.doubtful && slices.ContainsFunc(b.failures, func(f failure) bool { return f.class == class }):
 		c.State, c.Reason = Inconclusive, ReasonClocks // some of the window's failures may lie after the true start
 	case b.nobodyIn(c.Scope):

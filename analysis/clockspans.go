@@ -1,6 +1,9 @@
 package analysis
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // offset bounds by how much, in milliseconds, one clock is ahead of another: as requests
 // that both saw bound it, or, where none did, by a third clock that is known against
@@ -108,6 +111,31 @@ func (b *bench) stopAhead(target string, at time.Time, than string) spread {
 		ahead.least, ahead.most = ahead.least-apart, ahead.most+apart
 		if ahead.known && (!best.known || ahead.most-ahead.least < best.most-best.least) {
 			best = ahead
+		}
+	}
+	b.spreads[k] = best
+	return best
+}
+
+// startAhead is how far the clock that dates the deploy's start is ahead of another one:
+// as far as is known of it, or of any stop that was told by it.
+func (b *bench) startAhead(than string) spread {
+	k := cycleClock{than: than}
+	if s, ok := b.spreads[k]; ok {
+		return s
+	}
+	i := slices.IndexFunc(b.steps, func(s step) bool { return s.Kind == StepDeployStarted && !s.ignored })
+	best := spread{-b.doubt, b.doubt, false}
+	if i >= 0 {
+		clock := stepClock(b.steps[i].Step)
+		best = b.ahead(clock, than)
+		for _, s := range b.steps {
+			if rank(s.Kind) != 2 || stepClock(s.Step) != clock {
+				continue
+			}
+			if ahead := b.stopAhead(s.Target, s.At, than); ahead.known && (!best.known || ahead.most-ahead.least < best.most-best.least) {
+				best = ahead
+			}
 		}
 	}
 	b.spreads[k] = best

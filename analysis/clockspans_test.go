@@ -265,3 +265,128 @@ func TestSurelyAfterAnAbsenceBegan(t *testing.T) {
 		}
 	}
 }
+
+// The clock of the deploy's start is known as well as that of a stop which it told of.
+func TestClockOfTheStart(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lay  func(func(source, target string, kind StepKind, at float64) *step)
+		want string
+	}{
+		{"nobody told it", func(tell func(string, string, StepKind, float64) *step) {
+			tell("api-1.log", "api-1", StepRestartBegan, 100)
+		}, "-20s–20s false"},
+		{"told by an unknown clock", func(tell func(string, string, StepKind, float64) *step) {
+			tell("workflow", "", StepDeployStarted, 60)
+		}, "-20s–20s false"},
+		{"told by a known clock", func(tell func(string, string, StepKind, float64) *step) {
+			tell("api-1.log", "", StepDeployStarted, 60)
+		}, "-5ms–10ms true"},
+		{"told by a clock that the step names", func(tell func(string, string, StepKind, float64) *step) {
+			tell("workflow", "", StepDeployStarted, 60).Clock = "journal"
+		}, "0s–15ms true"},
+		{"told, and contradicted by a step before it", func(tell func(string, string, StepKind, float64) *step) {
+			tell("api-1.log", "", StepDeployStarted, 60).ignored = true
+		}, "-20s–20s false"},
+		{"told by the clock of a stop that another dates to 2 s", func(tell func(string, string, StepKind, float64) *step) {
+			tell("workflow", "", StepDeployStarted, 60)
+			tell("workflow", "api-1", StepRestartBegan, 100)
+			tell("api-1.log", "api-1", StepRestartBegan, 102)
+		}, "-2.005s–2.01s true"},
+		{"told by another clock than the stop", func(tell func(string, string, StepKind, float64) *step) {
+			tell("ci", "", StepDeployStarted, 60)
+			tell("workflow", "api-1", StepRestartBegan, 100)
+			tell("api-1.log", "api-1", StepRestartBegan, 102)
+		}, "-20s–20s false"},
+		{"told by the clock of what is no stop", func(tell func(string, string, StepKind, float64) *step) {
+			tell("workflow", "", StepDeployStarted, 60)
+			tell("workflow", "api-1", StepAppReady, 100)
+			tell("api-1.log", "api-1", StepAppReady, 100)
+		}, "-20s–20s false"},
+		{"told by the clock of two stops, of which the second is dated better", func(tell func(string, string, StepKind, float64) *step) {
+			tell("workflow", "", StepDeployStarted, 60)
+			tell("workflow", "api-1", StepRestartBegan, 100)
+			tell("api-1.log", "api-1", StepRestartBegan, 102)
+			tell("workflow", "api-2", StepRestartBegan, 150)
+			tell("api-1.log", "api-2", StepRestartBegan, 151)
+		}, "-1.005s–1.01s true"},
+		{"told by the clock of two stops, of which the first is dated better", func(tell func(string, string, StepKind, float64) *step) {
+			tell("workflow", "", StepDeployStarted, 60)
+			tell("workflow", "api-1", StepRestartBegan, 100)
+			tell("api-1.log", "api-1", StepRestartBegan, 101)
+			tell("workflow", "api-2", StepRestartBegan, 150)
+			tell("api-1.log", "api-2", StepRestartBegan, 152)
+		}, "-1.005s–1.01s true"},
+		{"told by the clock of two stops that are dated as well", func(tell func(string, string, StepKind, float64) *step) {
+			tell("workflow", "", StepDeployStarted, 60)
+			tell("workflow", "api-1", StepRestartBegan, 100)
+			tell("api-1.log", "api-1", StepRestartBegan, 101)
+			tell("workflow", "api-2", StepRestartBegan, 150)
+			tell("journal", "api-2", StepRestartBegan, 151)
+		}, "-1.005s–1.01s true"},
+	} {
+		b := newTable()
+		b.doubt = 20 * time.Second
+		b.offsets = []ClockOffset{{"alb", "api-1.log", Interval{-5, 10}}, {"alb", "journal", Interval{0, 15}}}
+		c.lay(func(source, target string, kind StepKind, at float64) *step {
+			b.steps = append(b.steps, step{Step: Step{Source: source, Target: target, Kind: kind, At: b.at(at)}})
+			return &b.steps[len(b.steps)-1]
+		})
+		for range 2 { // it is remembered
+			s := b.startAhead("alb")
+			if got := fmt.Sprintf("%v–%v %t", s.least, s.most, s.known); got != c.want {
+				t.Errorf("%s: %s, want %s", c.name, got, c.want)
+			}
+			b.steps = nil
+		}
+	}
+}
+
+// The prober is 3 s behind, which its own requests show. api-1 is stopped as it serves, at
+// 61.05, a second after the start, and is back at 61.95: the probes at 61.213, 61.413 and
+// so on that it failed are recorded before the start.
+func TestAProberThatIsBehindFailsAfterTheStart(t *testing.T) {
+	for _, behind := range []time.Duration{0, 3 * time.Second} {
+		s := newScene(t)
+		s.userEvery = time.Second
+		s.stop("api-1", 61.05, 61.95, false)
+		s.proberAhead(-behind)
+		r := Judge(s.obs)
+		failed := s.failed[ClassProbe]
+		if causes := r.Totals[ClassProbe].Causes; failed == 0 || causes[CauseDeploy] != failed || len(causes) != 1 {
+			t.Errorf("%s behind: causes %v, want the %d of the deploy", behind, causes, failed)
+		}
+		s.claim(r, ClaimNoProbeFailureCaused, Disproved, ReasonCausedByDeploy)
+		s.claim(r, ClaimNoProbeFailure, Disproved, ReasonFailureInScope)
+	}
+}
+
+// The prober is 3 s behind, and the start is by a clock of which nothing is known. A probe
+// that failed 2 s before it by the prober's may have failed after it: nothing says whether.
+func TestAFailureThatMayBeAfterTheStart(t *testing.T) {
+	for _, c := range []struct {
+		at     float64
+		state  VerdictState
+		reason string
+		cause  Cause
+	}{
+		{40, Supported, ReasonNoFailure, CauseBackground},
+		{58, Inconclusive, ReasonClocks, CauseUnexplained},
+	} {
+		s := newScene(t)
+		s.stop("api-1", 120, 130, true)
+		s.obs.Steps[0].Source = "ci"
+		s.proberAhead(-3 * time.Second)
+		for seq := 1500; seq < 1560; seq++ { // it goes on to the window's end
+			at := s.at(.2*float64(seq) - 3)
+			s.obs.Probes = append(s.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "more", Seq: seq, Sent: at, Done: at.Add(9 * time.Millisecond), Status: 200, Outcome: OutcomeOK})
+		}
+		s.obs.Probes = append(s.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "lost", Sent: s.at(c.at), Done: s.at(c.at + .01), Outcome: OutcomeTimeout})
+		r := Judge(s.obs)
+		if causes := r.Totals[ClassProbe].Causes; causes[c.cause] != 1 {
+			t.Errorf("at %g: causes %v, want %s", c.at, causes, c.cause)
+		}
+		s.claim(r, ClaimNoProbeFailureCaused, c.state, c.reason)
+		s.claim(r, ClaimNoProbeFailure, c.state, c.reason)
+	}
+}

@@ -15,6 +15,7 @@ type failure struct {
 	class         Class
 	start, end    time.Time
 	cut           time.Duration // start and end may have been later by less than this: the log's are cut to it
+	late          time.Duration // and by this by the clock of the deploy's start, or by less
 	group         string        // target group that a log names; empty where none does
 	target        string        // that it was sent to; empty where no witness says
 	targetAnswers bool          // the target itself answered
@@ -27,11 +28,12 @@ type failure struct {
 	n             int
 	unkept        bool
 	cause         Cause
+	caused        time.Time // start of the deploy that caused it; zero where none did
 	id            probeID
 }
 
-// ended is when it ended, as far as its log tells.
-func (f *failure) ended() point { return point{f.end, f.endBy()} }
+// ended is when it ended, as far as its log and the clocks tell.
+func (f *failure) ended() point { return point{f.end, f.endBy().Add(f.late)} }
 
 // endBy is the latest that it can have ended.
 func (f *failure) endBy() time.Time { return f.end.Add(f.cut) }

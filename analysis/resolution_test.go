@@ -151,26 +151,54 @@ func TestServingAroundAStopInWholeSeconds(t *testing.T) {
 	}
 }
 
-// A failure that may have come after the deploy's start, as its log has whole seconds,
-// counts after it only where the deploy caused it; the next second's counts anyway.
+// A failure that may have come after the deploy's start, as its log has whole seconds or
+// clocks are apart, counts after it only where the deploy caused it; else whether it does
+// is open. The next second's counts anyway.
 func TestFailuresOfTheSecondOfAStart(t *testing.T) {
 	for _, c := range []struct {
-		end   float64
-		cut   time.Duration
-		cause Cause
-		want  bool
+		end       float64
+		cut, late time.Duration
+		cause     Cause
+		caused    float64 // start of the deploy that did
+		from      float64
+		want      string
 	}{
-		{59.3, time.Second, CauseDeploy, true},
-		{59.3, time.Second, CauseUnexplained, false},
-		{59, time.Second, CauseDeploy, false}, // before 60
-		{59.3, 0, CauseDeploy, false},
-		{60, 0, CauseUnexplained, true},
+		{59.3, time.Second, 0, CauseDeploy, 60, 60, "in it"},
+		{57, 0, 3 * time.Second, CauseDeploy, 60, 60, "in it"},
+		{59.3, time.Second, 0, CauseDeploy, 50, 60, "open for both"},
+		{59.3, time.Second, 0, CauseUnexplained, 0, 60, "open for both"},
+		{59.3, time.Second, 0, CauseShared, 0, 60, "open for both"},
+		{59.3, time.Second, 0, CauseBackground, 0, 60, "open for all"},
+		{59.3, time.Second, 0, CauseClient, 0, 60, "open for all"},
+		{57.1, 0, 3 * time.Second, CauseUnexplained, 0, 60, "open for both"},
+		{56.1, time.Second, 3 * time.Second, CauseUnexplained, 0, 60, "open for both"},
+		{57, 0, 3 * time.Second, CauseUnexplained, 0, 60, "out of it"},
+		{59, time.Second, 0, CauseUnexplained, 0, 60, "out of it"}, // before 60
+		{59.3, 0, 0, CauseUnexplained, 0, 60, "out of it"},
+		{60, 0, 0, CauseUnexplained, 0, 60, "in it"},
+		{300, time.Second, 0, CauseUnexplained, 0, 60, "out of it"}, // at its end
 	} {
 		b := newTable()
 		f := b.lost("api-1", c.end, c.end)
-		f.cut, f.cause = c.cut, c.cause
-		if got := f.in(Scope{ClassUser, Time{b.at(60)}, Time{b.to}}); got != c.want {
-			t.Errorf("%+v: in the scope %v", c, got)
+		f.cut, f.late, f.cause = c.cut, c.late, c.cause
+		if c.caused > 0 {
+			f.caused = b.at(c.caused)
+		}
+		scope := Scope{ClassUser, Time{b.at(c.from)}, Time{b.to}}
+		got := "out of it"
+		switch {
+		case f.in(scope):
+			got = "in it"
+		case b.mayBeIn(scope, true) > 0:
+			got = "open for both"
+		case b.mayBeIn(scope, false) > 0:
+			got = "open for all"
+		}
+		if got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if other := (Scope{ClassProbe, scope.From, scope.To}); f.in(other) || b.mayBeIn(other, false) > 0 {
+			t.Errorf("%+v: of another class", c)
 		}
 	}
 }
