@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -106,6 +107,7 @@ func TestWhenANoticedDeployBegan(t *testing.T) {
 		{"failed since then", func(b *table) { ready(b); failed(b, "api-1", 50, 51); failed(b, "api-1", 41, 42) }, "42"},
 		{"announced", func(b *table) { ready(b); failed(b, "api-1", 50, 51); b.obs.Deploy.SeenUntil = time.Time{} }, "60"},
 		{"failed as it answered", func(b *table) { ready(b); failed(b, "api-1", 39, 40) }, "60"},
+		{"failed as the sign came", func(b *table) { ready(b); failed(b, "api-1", 59, 60) }, "60"},
 		{"sent before it answered, and failed after", func(b *table) { ready(b); failed(b, "api-1", 39, 40.5) }, "40.5"},
 		{"only counted, and reaching beyond the sign", func(b *table) {
 			ready(b)
@@ -208,11 +210,17 @@ func TestWhenANoticedDeployBegan(t *testing.T) {
 		c.lay(b)
 		b.findUnkept()
 		b.readSteps()
-		if got := b.seconds(b.started); got != c.want || b.seconds(b.steps[0].At) != c.want && b.steps[0].Kind == StepDeployStarted {
-			t.Errorf("%s: began at %s, want %s; first step %+v", c.name, got, c.want, b.steps[0])
+		if got := b.seconds(b.started); got != c.want {
+			t.Errorf("%s: began at %s, want %s", c.name, got, c.want)
+		}
+		start := b.steps[slices.IndexFunc(b.steps, isStart)]
+		if moved := c.want != "60"; b.seconds(start.At) != c.want || moved != (start.Clock == "alb") {
+			t.Errorf("%s: starts with %+v", c.name, start)
 		}
 		if len(b.failures) > 0 {
 			t.Errorf("%s: %d failures are there before they are collected", c.name, len(b.failures))
 		}
 	}
 }
+
+func isStart(s step) bool { return s.Kind == StepDeployStarted }

@@ -247,18 +247,13 @@ func (f *failure) in(s Scope) bool {
 	return f.class == s.Traffic && begun && f.counted().Before(s.To.Time)
 }
 
-// mayBeIn counts the failures that are not in a scope and may yet have ended in it, as
-// their log cuts the moment or clocks are apart: all of them, or only those that may be
-// a deploy's doing.
-func (b *bench) mayBeIn(s Scope, blamed bool) (n int) {
-	for i := range b.failures {
-		f := &b.failures[i]
-		apart := f.cause == CauseBackground || f.cause == CauseClient
-		if f.class == s.Traffic && f.end.Before(s.From.Time) && !f.ended().before(s.From.Time) && !f.in(s) && !(blamed && apart) {
-			n += f.n
-		}
-	}
-	return n
+// mayBeIn reports whether any failure may have ended in a scope, as its log cuts the
+// moment or clocks are apart: any at all, or one that may be a deploy's doing.
+func (b *bench) mayBeIn(s Scope, blamed bool) bool {
+	return slices.ContainsFunc(b.failures, func(f failure) bool {
+		maybe := f.cause != CauseBackground && f.cause != CauseClient
+		return f.class == s.Traffic && !f.ended().before(s.From.Time) && f.counted().Before(s.To.Time) && (maybe || !blamed)
+	})
 }
 
 // byTime orders findings: worst first, then by time and target.

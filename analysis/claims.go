@@ -97,7 +97,7 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 		c.State, c.Reason = Inconclusive, ReasonNotOver
 	case late.Count > 0: // sent in scope, it counts outside of it by its end
 		c.State, c.Reason = Inconclusive, ReasonEndedAfter
-	case b.mayBeIn(c.Scope, caused) > 0:
+	case b.mayBeIn(c.Scope, caused): // those that are in it were seen above
 		c.State, c.Reason = Inconclusive, ReasonClocks
 	case b.doubtful && slices.ContainsFunc(b.failures, func(f failure) bool { return f.class == class }):
 		c.State, c.Reason = Inconclusive, ReasonClocks // some of the window's failures may lie after the true start
@@ -321,24 +321,29 @@ func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
 func (b *bench) endedAfter(s Scope) Evidence {
 	e := Evidence{Kind: "requests", Traffic: s.Traffic}
 	var from, to time.Time
-	add := func(source string, start, end time.Time) {
+	add := func(source string, start, end time.Time, n int) {
 		if within(start, s.From.Time, s.To.Time) && !end.Before(s.To.Time) {
 			from, to = earliest(from, start), latest(to, end)
 			e.Source = source
-			e.Count++
+			e.Count += n
 		}
 	}
 	if b.byProber(s.Traffic) {
 		e.Kind = "probes"
 		for i := range b.obs.Probes {
 			if p := &b.obs.Probes[i]; p.Class == s.Traffic && b.probeOutcome(p).Failure() {
-				add(p.Source, p.Sent, p.Done)
+				add(p.Source, p.Sent, p.Done, 1)
 			}
 		}
 	} else {
 		for i := range b.obs.Requests {
 			if r := &b.obs.Requests[i]; r.Class == s.Traffic && r.Outcome.Failure() && b.counting[r.Source] {
-				add(r.Source, r.moment(), r.End)
+				add(r.Source, r.moment(), r.End, 1)
+			}
+		}
+		for _, c := range b.unkept {
+			if c.late && c.Class == s.Traffic && b.counting[c.Source] {
+				add(c.Source, c.First, c.Last, c.n)
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func (b *bench) stopAhead(target string, at time.Time, than string) spread {
 }
 
 // startAhead is how far the clock that dates the deploy's start is ahead of another one:
-// as far as is known of it, or of any stop that was told by it.
+// as is known of it, or, if that is narrower, of a stop that was told by it.
 func (b *bench) startAhead(than string) spread {
 	k := cycleClock{than: than}
 	if s, ok := b.spreads[k]; ok {
@@ -133,7 +133,7 @@ func (b *bench) startAhead(than string) spread {
 			if rank(s.Kind) != 2 || stepClock(s.Step) != clock {
 				continue
 			}
-			if ahead := b.stopAhead(s.Target, s.At, than); ahead.known && (!best.known || ahead.most-ahead.least < best.most-best.least) {
+			if ahead := b.stopAhead(s.Target, s.At, than); ahead.most-ahead.least < best.most-best.least {
 				best = ahead
 			}
 		}

@@ -140,23 +140,51 @@ func TestProbeThatFailsAfterTheWindow(t *testing.T) {
 	}
 }
 
-// Likewise a user's request that began in the window and failed after its end: the
-// verdict does not say that nobody lost anything.
+// Likewise a user's request that began in the window and failed after its end, however
+// long after: the verdict does not say that nobody lost anything. From a minute after the
+// end on, single requests are not looked at, and it is only counted.
 func TestUserRequestThatFailsAfterTheWindow(t *testing.T) {
+	for _, ended := range []float64{329.2, 360, 370} {
+		s := newScene(t)
+		s.stop("api-1", 120, 130, true)
+		s.prepare()
+		s.claim(Judge(s.obs), ClaimNoUserFailure, Supported, ReasonNoFailure)
+		key := CellKey{Second: s.at(299).Unix(), Source: "alb", Node: "10.0.0.9", TargetGroup: "api", Target: "api-1", Class: ClassUser, Outcome: OutcomeLB5xx, Route: OtherRoute, Status: 504}
+		s.obs.Cells = append(s.obs.Cells, Cell{CellKey: key, Count: 2, First: s.at(299.2), Last: s.at(ended)})
+		if ended < 360 {
+			s.obs.Requests = append(s.obs.Requests, Request{CellKey: key, Start: s.at(299.2), End: s.at(ended)}, Request{CellKey: key, Start: s.at(299.3), End: s.at(ended)})
+		}
+		other := key
+		other.Class = ClassTool // nor does another class, or a log that does not count, say anything of users
+		edge := key
+		edge.Source = "edge"
+		s.obs.Cells = append(s.obs.Cells, Cell{CellKey: other, Count: 3, First: s.at(299), Last: s.at(370)}, Cell{CellKey: edge, Count: 3, First: s.at(299), Last: s.at(370)})
+		r := Judge(s.obs)
+		if r.Totals[ClassUser].Failures != 0 {
+			t.Errorf("ended at %g: %d failures in the window", ended, r.Totals[ClassUser].Failures)
+		}
+		s.claim(r, ClaimNoUserFailure, Inconclusive, ReasonEndedAfter)
+		s.claim(r, ClaimNoUserFailureCaused, Inconclusive, ReasonEndedAfter)
+		s.condition(r, "ended-after-window")
+		if e := r.Claims[0].Evidence; len(e) != 1 || e[0].Count != 2 || !e[0].From.Equal(s.at(299.2)) || !e[0].To.Equal(s.at(ended)) {
+			t.Errorf("ended at %g: evidence %+v", ended, e)
+		}
+	}
+}
+
+// Only counted, and ended within the minute after the window in which single requests are
+// looked at: they are some of many of which a sample is kept, and count as they began.
+func TestOnlyCountedAtTheWindowsEnd(t *testing.T) {
 	s := newScene(t)
 	s.stop("api-1", 120, 130, true)
 	s.prepare()
-	s.claim(Judge(s.obs), ClaimNoUserFailure, Supported, ReasonNoFailure)
 	key := CellKey{Second: s.at(299).Unix(), Source: "alb", Node: "10.0.0.9", TargetGroup: "api", Target: "api-1", Class: ClassUser, Outcome: OutcomeLB5xx, Route: OtherRoute, Status: 504}
-	s.obs.Cells = append(s.obs.Cells, Cell{CellKey: key, Count: 1, First: s.at(299.2), Last: s.at(329.2)})
-	s.obs.Requests = append(s.obs.Requests, Request{CellKey: key, Start: s.at(299.2), End: s.at(329.2)})
+	s.obs.Cells = append(s.obs.Cells, Cell{CellKey: key, Count: 2, First: s.at(299.2), Last: s.at(359.9)})
 	r := Judge(s.obs)
-	if r.Totals[ClassUser].Failures != 0 {
-		t.Errorf("%d failures in the window", r.Totals[ClassUser].Failures)
+	s.claim(r, ClaimNoUserFailure, Disproved, ReasonFailureInScope)
+	if len(r.Claims[0].Evidence) != 1 || r.Claims[0].Evidence[0].Count != 2 {
+		t.Errorf("evidence %+v", r.Claims[0].Evidence)
 	}
-	s.claim(r, ClaimNoUserFailure, Inconclusive, ReasonEndedAfter)
-	s.claim(r, ClaimNoUserFailureCaused, Inconclusive, ReasonEndedAfter)
-	s.condition(r, "ended-after-window")
 }
 
 // Built-in claims are held against a deploy from its start on.

@@ -121,13 +121,13 @@ func TestWhenATargetWasOut(t *testing.T) {
 		{"quiet, and asked by one that was only counted", func(b *table) {
 			quiet(b)
 			b.cell("alb", "api-2", 90, 99, 5)
-			b.unkept = []unkept{{b.cell("alb", "api-1", 105, 106, 2), 1}}
+			b.unkept = []unkept{{Cell: b.cell("alb", "api-1", 105, 106, 2), n: 1}}
 		}, "-"},
 		{"quiet, and the other asked by one that was only counted", func(b *table) {
 			quiet(b)
 			b.cell("alb", "api-2", 90, 99, 5)
 			for _, cell := range []*Cell{b.cell("alb", "api-2", 105, 106, 1), b.cell("edge", "api-1", 105, 106, 1), b.cell("alb", "api-1", 90, 91, 1), b.cell("alb", "api-1", 115, 116, 1)} {
-				b.unkept = append(b.unkept, unkept{cell, 1})
+				b.unkept = append(b.unkept, unkept{Cell: cell, n: 1})
 			}
 		}, "90"},
 		{"displayed so", out(104), "104"},
@@ -135,11 +135,11 @@ func TestWhenATargetWasOut(t *testing.T) {
 		{"displayed so, and asked later", func(b *table) { out(104)(b); sent(b, "alb", "api-1", OutcomeLB5xx, 107) }, "107"},
 		{"displayed so, and asked later by one that was only counted", func(b *table) {
 			out(104)(b)
-			b.unkept = []unkept{{b.cell("alb", "api-1", 107, 108, 2), 1}}
+			b.unkept = []unkept{{Cell: b.cell("alb", "api-1", 107, 108, 2), n: 1}}
 		}, "107.999999"},
 		{"displayed so, and asked later by one that was only counted, which took long", func(b *table) {
 			out(104)(b)
-			b.unkept = []unkept{{b.cell("alb", "api-1", 107, 112, 1), 1}}
+			b.unkept = []unkept{{Cell: b.cell("alb", "api-1", 107, 112, 1), n: 1}}
 		}, "107"},
 		{"displayed so when it was back", out(115), "-"},
 		{"displayed so before, and in again", func(b *table) { out(80)(b); back(b, 109) }, "-"},

@@ -72,7 +72,7 @@ func (b *bench) collectFailures() {
 		}
 	}
 	for _, c := range b.unkept {
-		if b.counting[c.Source] && !b.byProber(c.Class) && b.inWindow(time.Unix(c.Second, 0).UTC()) {
+		if b.counting[c.Source] && !b.byProber(c.Class) && !c.late && b.inWindow(time.Unix(c.Second, 0).UTC()) {
 			b.failures = append(b.failures, failure{
 				class: c.Class, start: c.First, end: c.Last, group: c.TargetGroup, target: c.Target, targetAnswers: c.TargetStatus > 0,
 				outcome: c.Outcome, status: c.Status, targetStatus: c.TargetStatus, route: c.Route, source: c.Source, n: c.n, unkept: true, cut: b.cuts[c.Source],
@@ -89,7 +89,8 @@ func (b *bench) collectFailures() {
 // with how many are not.
 type unkept struct {
 	*Cell
-	n int
+	n    int
+	late bool // some ended later than single requests are looked at: they may all be of that time
 }
 
 // findUnkept finds the failures that were only counted. A log that fails in bulk
@@ -109,7 +110,7 @@ func (b *bench) findUnkept() {
 		single := min(kept[c.CellKey], c.Count) // two objects may have cells of one key
 		kept[c.CellKey] -= single
 		if c.Count > single {
-			b.unkept = append(b.unkept, unkept{c, c.Count - single})
+			b.unkept = append(b.unkept, unkept{c, c.Count - single, !c.Last.Before(b.to.Add(EdgeReach))})
 		}
 	}
 }
