@@ -55,25 +55,13 @@ func (b *bench) firstSign(l *life) (at time.Time, ejected bool) {
 	return at, ejected
 }
 
-// failingSince is from when on a target may have failed before a sign of it: since it last
-// answered well, or, if that is earlier, since the first of the checks may have failed that
-// took it out. Zero where it is not known to have been at work.
+// failingSince is from when on a target may have failed before a sign of it: since it was
+// last sent what it answered well, or, if that is earlier, since the first of the checks
+// may have failed that took it out. Zero where it is not known to have been at work.
 func (b *bench) failingSince(l *life, sign time.Time, ejected bool) (since time.Time) {
-	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		if c.Target != l.name || c.TargetStatus == 0 || c.Outcome.Failure() || !b.counting[c.Source] {
-			continue
-		}
-		for _, at := range []time.Time{c.First, c.Last} {
-			if at.Before(sign) {
-				since = latest(since, at)
-			}
-		}
-	}
-	for i := range b.obs.Handled {
-		h := &b.obs.Handled[i]
-		if at, ok := b.servedAt(i); ok && h.Target == l.name && h.Status < 500 && at.Before(sign) {
-			since = latest(since, at)
+	for _, p := range l.succeeded {
+		if p.before(sign) {
+			since = latest(since, p.at)
 		}
 	}
 	if h := b.health(l.group); ejected && h.Known() {

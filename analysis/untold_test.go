@@ -59,10 +59,10 @@ func TestReadyWithoutAStopWasDownSinceItServed(t *testing.T) {
 	s.claim(r, ClaimEjectedBeforeStop, Inconclusive, ReasonStopUnknown)
 	s.condition(r, "stops-unknown")
 	s.phases(r, "baseline", "build", "api-1 down", "api-1 back", "tail")
-	if p := r.Phases[2]; !p.Inferred || !p.From.Equal(s.at(99.001)) || !p.To.Equal(s.at(126)) {
+	if p := r.Phases[2]; !p.Inferred || !p.From.Equal(s.at(99)) || !p.To.Equal(s.at(126)) {
 		t.Errorf("down from %s to %s", p.From.Sub(s.zero), p.To.Sub(s.zero))
 	}
-	if len(r.SingleTarget) != 1 || r.SingleTarget[0].Target != "api-2" || !r.SingleTarget[0].From.Equal(s.at(99.001)) || !r.SingleTarget[0].To.Equal(s.at(127)) {
+	if len(r.SingleTarget) != 1 || r.SingleTarget[0].Target != "api-2" || !r.SingleTarget[0].From.Equal(s.at(99)) || !r.SingleTarget[0].To.Equal(s.at(127)) {
 		t.Errorf("single %+v", r.SingleTarget)
 	}
 
