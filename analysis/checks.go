@@ -306,8 +306,8 @@ func (b *bench) checksReport(l *life, c cycle) *ChecksReport {
 	if out, _ := l.checked.out(begin, until); !out.from.Before(begin) {
 		r.EjectedAt, r.ReturnedAt = Time{out.from}, Time{out.to}
 		if !c.begin().IsZero() {
-			r.Eject = between(earliest(c.marked, c.deregistered, c.stop), out.from, Exact)
-			r.Return = between(c.ready, out.to, Exact)
+			r.Eject = b.between(b.toldAt(l.name, earliest(c.marked, c.deregistered, c.stop)), dated{out.from, l.checked.source}, Exact)
+			r.Return = b.between(b.toldAt(l.name, c.ready), dated{out.to, l.checked.source}, Exact)
 		}
 	}
 	return r

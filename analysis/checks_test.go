@@ -190,7 +190,7 @@ func TestChecksMeasureWhatTheSettingsPredict(t *testing.T) {
 		t.Fatal("no checks")
 	}
 	if c := api.Checks; !c.EjectedAt.Equal(s.at(96.1)) || !c.ReturnedAt.Equal(s.at(127.1)) ||
-		c.Eject == nil || *c.Eject != (Bounded{21.1, Exact}) || c.Return == nil || *c.Return != (Bounded{17.1, Exact}) || c.Source != "alb-health" {
+		c.Eject == nil || *c.Eject != (Bounded{21.106, Upper}) || c.Return == nil || *c.Return != (Bounded{17.106, Upper}) || c.Source != "alb-health" {
 		t.Errorf("checks %+v, %+v, %+v", c, c.Eject, c.Return)
 	}
 	if p := api.Predicted; p.Eject != (Interval{10, 22}) || p.Return != (Interval{10, 22}) {

@@ -205,3 +205,54 @@ func (b *bench) surelyAfter(l *life, c cycle, source string, at time.Time) bool 
 	}
 	return at.Add(b.stopAhead(l.name, c.stop, source).least).After(c.stop)
 }
+
+// dated is a moment by a clock.
+type dated struct {
+	at    time.Time
+	clock string
+}
+
+// toldAt is a moment that a step told of a target, or of the whole deploy where its name is
+// empty. A moment that no step told is by a clock of which nothing is known.
+func (b *bench) toldAt(target string, at time.Time) dated {
+	for _, s := range b.steps {
+		if s.Target == target && s.At.Equal(at) {
+			return dated{at, stepClock(s.Step)}
+		}
+	}
+	return dated{at: at}
+}
+
+// served is a moment of a target's serving.
+func (b *bench) served(at time.Time) dated { return dated{at, b.servingClock} }
+
+// apart is how long it was from one moment to another, at least and at most, whatever is
+// between their clocks.
+func (b *bench) apart(from, to dated) (least, most time.Duration) {
+	ahead := b.ahead(to.clock, from.clock)
+	return to.at.Sub(from.at) - ahead.most, to.at.Sub(from.at) - ahead.least
+}
+
+// surelyBefore reports whether a moment lay before another one, whatever is between
+// their clocks.
+func (b *bench) surelyBefore(first, then dated) bool {
+	least, _ := b.apart(first, then)
+	return least > 0
+}
+
+// between is the time from one moment to another, nil where one is missing: what clocks
+// leave open makes it shorter where it is a lower bound, and longer otherwise. Between two
+// clocks nothing is exact.
+func (b *bench) between(from, to dated, bound Bound) *Bounded {
+	if from.at.IsZero() || to.at.IsZero() {
+		return nil
+	}
+	least, most := b.apart(from, to)
+	switch {
+	case bound == Lower:
+		return &Bounded{seconds(least), Lower}
+	case bound == Exact && least == most:
+		return &Bounded{seconds(most), Exact}
+	}
+	return &Bounded{seconds(most), Upper}
+}

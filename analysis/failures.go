@@ -33,7 +33,7 @@ type failure struct {
 }
 
 // ended is when it ended, as far as its log and the clocks tell.
-func (f *failure) ended() point { return point{f.end, f.endBy().Add(f.late)} }
+func (f *failure) ended() point { return point{at: f.end, by: f.endBy().Add(f.late)} }
 
 // endBy is the latest that it can have ended.
 func (f *failure) endBy() time.Time { return f.end.Add(f.cut) }

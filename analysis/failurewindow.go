@@ -32,7 +32,9 @@ func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
 			}
 			if n := len(cluster); n > 0 {
 				last := cluster[n-1]
-				if f.start.Sub(last.end) > pause || anyBetween(l.succeeded, last.endBy(), f.start) {
+				_, ended := b.asServed(&last)
+				began, _ := b.asServed(&f)
+				if f.start.Sub(last.end) > pause || anyBetween(l.succeeded, ended, began) {
 					flush()
 				}
 			}
@@ -134,16 +136,19 @@ func (l *life) servedAround(at time.Time) (before, after time.Time) {
 
 func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWindow {
 	from, to := cluster[0].end, cluster[0].end
-	first, ended := cluster[0].endBy(), cluster[0].endBy() // the latest at which one of them, and all of them had ended
+	first := cluster[0].endBy() // the latest at which one of them had ended
+	var last, lastBy time.Time  // between which, by the serving clock, all of them had
 	w := FailureWindow{Traffic: class, Statuses: map[string]int{}}
 	for _, f := range cluster {
 		from, to, first = earliest(from, f.end), latest(to, f.end), earliest(first, f.endBy())
-		ended = latest(ended, f.endBy())
+		_, ended := b.asServed(&f)
+		last, lastBy = latest(last, ended.Add(-f.cut)), latest(lastBy, ended)
 		w.Failed += f.n
 		w.Statuses[statusKey(f.status)] += f.n
 	}
 	w.From, w.To, w.Seconds = Time{from}, Time{to}, max(seconds(to.Sub(first)), 0)
-	w.Upper = l.upperBound(cluster[0].start, to, ended)
+	began, _ := b.asServed(&cluster[0])
+	w.Upper = l.upperBound(began, last, lastBy)
 	w.Requests = w.Failed
 	if b.byProber(class) {
 		b.fillFromProbes(&w, l, class, from, to)
@@ -151,6 +156,12 @@ func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWi
 		b.fillFromCells(&w, l, class, from, to)
 	}
 	return w
+}
+
+// asServed are all moments, by the clock that dates what targets served, at which a
+// failure may have been.
+func (b *bench) asServed(f *failure) (from, to time.Time) {
+	return b.ahead(b.servingClock, b.clock(f)).between(f)
 }
 
 // upperBound is the time from the last success before a failure window to the

@@ -182,7 +182,8 @@ func (b *bench) pauses(l *life) []pause {
 	for i := range b.obs.Handled {
 		if at, ok := b.servedAt(i); ok && b.obs.Handled[i].Target == l.name {
 			h := &b.obs.Handled[i]
-			served = append(served, [2]point{b.sentBefore(h, at), b.point(h.Source, at)})
+			sent := b.sentBefore(h, at).than(b.ahead(h.Source, b.servingClock))
+			served = append(served, [2]point{sent, sent})
 		}
 	}
 	slices.SortFunc(served, func(x, y [2]point) int { return x[0].at.Compare(y[0].at) })
@@ -192,7 +193,7 @@ func (b *bench) pauses(l *life) []pause {
 		if i > 0 {
 			list = append(list, pause{last, s[0]})
 		}
-		last = point{latest(last.at, s[1].at), latest(last.by, s[1].by)}
+		last = point{at: latest(last.at, s[1].at), by: latest(last.by, s[1].by)}
 	}
 	return list
 }

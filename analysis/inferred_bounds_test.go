@@ -125,7 +125,7 @@ func TestWhenAnAbsenceIsSure(t *testing.T) {
 		for _, l := range b.lives { // as it is read from the same cells
 			for i := range b.obs.Cells {
 				if x := &b.obs.Cells[i]; x.Target == l.name && x.Source == "alb" {
-					l.points = append(l.points, point{x.First, x.First}, point{x.Last, x.Last})
+					l.points = append(l.points, point{at: x.First, by: x.First}, point{at: x.Last, by: x.Last})
 				}
 			}
 		}

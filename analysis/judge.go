@@ -15,6 +15,8 @@ func Judge(obs Observations) Report {
 	b := newBench(obs)
 	b.readSignals()
 	b.findAmbiguous()
+	b.offsets = b.clocks()
+	b.doubt = b.clockDoubt()
 	b.readServing()
 	b.readSteps()
 	b.findArrivals()
@@ -32,8 +34,6 @@ func Judge(obs Observations) Report {
 	b.cover()
 	b.attribute()
 	b.counted = b.countMetrics()
-	b.offsets = b.clocks()
-	b.doubt = b.clockDoubt()
 	b.checkStops()
 	b.findEjections()
 	b.findCauses()
@@ -114,6 +114,7 @@ type bench struct {
 	versionsCompared bool // requests of both versions were seen on some route
 	// servedFrom and servedTo are the first and last moment at which any target served.
 	servedFrom, servedTo time.Time
+	servingClock         string          // by which it is told when targets served
 	skewed               map[string]bool // clocks whose bounds contradict each other within a minute
 
 	signals   map[Event][]*Signal

@@ -63,7 +63,7 @@ func TestWhatIsSureOfAMoment(t *testing.T) {
 func (b *table) coarse(name string, points ...float64) *life {
 	l := b.byName[name]
 	for _, p := range points {
-		l.points = append(l.points, point{b.at(p), b.at(p + 1)})
+		l.points = append(l.points, point{at: b.at(p), by: b.at(p + 1)})
 	}
 	l.succeeded = l.points
 	return l
@@ -213,6 +213,10 @@ func TestFailureWindowInWholeSeconds(t *testing.T) {
 	w := b.failureWindow(l, ClassUser, []failure{first, second})
 	if w.Seconds != 3 || w.Upper == nil || *w.Upper != 26 || !w.From.Equal(b.at(100)) || !w.To.Equal(b.at(104)) {
 		t.Errorf("%+v, upper %v", w, w.Upper)
+	}
+	l.points = nil
+	if w := b.failureWindow(b.coarse("api-1", 95, 105), ClassUser, []failure{first, second}); w.Upper == nil || *w.Upper != 11 { // until 106
+		t.Errorf("served in the very next second: upper %v", w.Upper)
 	}
 	if w := b.failureWindow(l, ClassUser, []failure{first}); w.Seconds != 0 {
 		t.Errorf("one failure lasted %v s", w.Seconds)

@@ -1,6 +1,6 @@
 package analysis
 
-// healthCheckBlind fires when a target was down for longer than ejection can take,
+// healthCheckBlind fires when a target surely was down for longer than ejection can take,
 // its state was polled all the while, and every poll told what the last one before
 // it stopped serving had told: the check does not look at what died, or it could not
 // pass before either. It fires too where the load balancer says that checks are
@@ -14,17 +14,23 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 	for _, l := range b.lives {
 		h := b.health(l.group)
 		for _, c := range l.cycles {
-			if c.stop.IsZero() || !h.Known() || !l.polled || seconds(c.ready.Sub(c.stop)) <= predict(h).Eject.To {
+			if c.stop.IsZero() || c.ready.IsZero() || !h.Known() || !l.polled {
+				continue
+			}
+			stop, ready := b.toldAt(l.name, c.stop), b.toldAt(l.name, c.ready)
+			down, _ := b.apart(stop, ready)
+			if seconds(down) <= predict(h).Eject.To {
 				continue
 			}
 			long = true
 			polls, changed, source := 0, false, ""
 			alive := StateHealthy // what is said of a target that serves
 			for _, s := range b.statesOf(l.name) {
+				poll := dated{s.At, s.Source}
 				switch {
-				case s.At.Before(c.lastServed):
+				case !c.lastServed.IsZero() && b.surelyBefore(poll, b.served(c.lastServed)):
 					alive = s.State
-				case s.At.After(c.stop) && s.At.Before(c.ready):
+				case b.surelyBefore(stop, poll) && b.surelyBefore(poll, ready):
 					polls++
 					source = s.Source
 					changed = changed || s.State.InRotation() != alive.InRotation()
@@ -35,7 +41,7 @@ func healthCheckBlind(b *bench) ([]Finding, string) {
 			}
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.stop}, To: Time{c.ready},
-				Values:   map[string]any{"down_s": seconds(c.ready.Sub(c.stop)), "eject_within_s": predict(h).Eject.To, "polls": polls, "path": h.Path},
+				Values:   map[string]any{"down_s": seconds(down), "eject_within_s": predict(h).Eject.To, "polls": polls, "path": h.Path},
 				Evidence: []Evidence{{Kind: "states", Source: source, From: Time{c.stop}, To: Time{c.ready}, Count: polls}},
 			})
 		}

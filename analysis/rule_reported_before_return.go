@@ -2,7 +2,7 @@ package analysis
 
 import "time"
 
-// reportedBeforeReturn fires when success was reported before every target that was
+// reportedBeforeReturn fires when success surely was reported before every target that was
 // stopped served again: a deploy started then would have found one target fewer.
 func reportedBeforeReturn(b *bench) ([]Finding, string) {
 	reported := b.obs.Deploy.ReportedAt
@@ -29,19 +29,20 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 			unknown = whyServed
 			continue
 		}
-		if !c.firstServed.IsZero() && !c.firstServed.After(reported) {
+		late, _ := b.apart(b.toldAt("", reported), b.served(c.servesFrom()))
+		if _, most := b.apart(b.toldAt("", reported), b.served(c.firstServed)); !c.firstServed.IsZero() && most <= 0 {
 			continue
 		}
-		if from := c.servesFrom(); !from.IsZero() && !from.After(reported) { // it may have served by then
+		if !c.firstServed.IsZero() && late <= 0 { // it may have served by then
 			unknown = whyServed
 			continue
 		}
-		values := map[string]any{"reported_at": Time{reported}, "first_served_at": moment(c.firstServed), "late_s": nil}
+		values := map[string]any{"reported_at": Time{reported}, "first_served_at": moment(c.firstServedAt()), "late_s": nil}
 		until := c.firstServed
 		if until.IsZero() {
 			until = b.seenTo
 		} else {
-			values["late_s"] = seconds(c.servesFrom().Sub(reported))
+			values["late_s"] = seconds(late)
 		}
 		found = append(found, Finding{
 			Severity: SeverityMedium, Target: new(l.name), From: Time{reported}, To: Time{latest(until, reported.Add(time.Microsecond))}, Values: values,

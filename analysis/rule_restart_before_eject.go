@@ -28,7 +28,7 @@ func restartBeforeEject(b *bench) ([]Finding, string) {
 			}
 			mark := earliest(c.marked, c.deregistered)
 			values := map[string]any{
-				"stop_at": Time{c.stop}, "last_served_at": moment(c.lastServed), "marked_at": moment(mark), "wait_s": nil,
+				"stop_at": Time{c.stop}, "last_served_at": moment(c.lastServedAt()), "marked_at": moment(mark), "wait_s": nil,
 				"predicted_from_s": nil, "predicted_to_s": nil, "failed_user": user, "failed_probe": probe, "sent_after_stop": sent,
 			}
 			if !mark.IsZero() {

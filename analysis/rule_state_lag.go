@@ -14,7 +14,7 @@ func stateLag(b *bench) ([]Finding, string) {
 	for _, l := range b.lives {
 		allowed := pollReach*b.pollInterval() + l.usualPause
 		for _, c := range l.cycles {
-			down, up := l.stateLags(c)
+			down, up := b.stateLags(l, c)
 			values := map[string]any{"down_from_s": nil, "down_to_s": nil, "up_from_s": nil, "up_to_s": nil}
 			late := false
 			if down != nil {

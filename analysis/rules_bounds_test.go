@@ -359,6 +359,9 @@ func TestOpenForBounds(t *testing.T) {
 }
 
 func TestHealthCheckBlindBounds(t *testing.T) {
+	told := func(b *table, kind StepKind, source string, at float64) {
+		b.steps = append(b.steps, step{Step: Step{Target: "api-1", Kind: kind, Source: source, At: b.at(at)}})
+	}
 	// Ejection takes 22 s at most.
 	tryRule(t, healthCheckBlind, []tableCase{
 		{"no states", func(b *table) { b.cycle("api-1", 100, 140, 0) }, whyNoStates},
@@ -381,6 +384,31 @@ func TestHealthCheckBlindBounds(t *testing.T) {
 		{"not polled at all", func(b *table) { b.cycle("api-1", 100, 123, 0); b.poll("api-2", StateHealthy, 110) }, whyNoStop},
 		{"never stopped", func(b *table) { b.cycle("api-1", 0, 123, 0); b.poll("api-1", StateHealthy, 110) }, whyNoStop},
 		{"never back", func(b *table) { b.cycle("api-1", 100, 0, 0); b.poll("api-1", StateHealthy, 110) }, whyNoStop},
+		{"never back, by clocks in doubt", func(b *table) {
+			b.doubt = time.Second
+			told(b, StepRestartBegan, "workflow", 100)
+			b.cycle("api-1", 100, 0, 0)
+			b.poll("api-1", StateHealthy, 110)
+		}, whyNoStop},
+		{"perhaps no longer, by clocks in doubt", func(b *table) {
+			b.doubt = time.Second
+			told(b, StepRestartBegan, "workflow", 100)
+			told(b, StepAppReady, "api-1.log", 123)
+			b.cycle("api-1", 100, 123, 0)
+			b.poll("api-1", StateHealthy, 110)
+		}, whyNoStop},
+		{"longer, by clocks in doubt, and polled surely meanwhile", func(b *table) {
+			b.doubt = time.Second
+			told(b, StepRestartBegan, "workflow", 100)
+			told(b, StepAppReady, "api-1.log", 123.5)
+			b.cycle("api-1", 100, 123.5, 0)
+			b.poll("api-1", StateHealthy, 101, 110, 122.5)
+		}, "api-1 100–123.5 down_s=22.5 eject_within_s=22 path= polls=1 (1)"},
+		{"perhaps out only after its last request, by clocks in doubt", func(b *table) {
+			b.doubt, b.servingClock = time.Second, "alb"
+			b.cycle("api-1", 100, 125, 0).lastServed = b.at(95)
+			b.poll("api-1", StateUnhealthy, 94, 110)
+		}, "clear"},
 		{"already out while it served, and still", func(b *table) {
 			b.cycle("api-1", 100, 123, 0).lastServed = b.at(95)
 			b.poll("api-1", StateUnhealthy, 94, 110)
@@ -819,6 +847,12 @@ func TestReportedBeforeReturnBounds(t *testing.T) {
 	lay := func(stop, served float64) func(*table) {
 		return func(b *table) { b.life("api-1", 1); b.cycle("api-1", stop, 0, served) }
 	}
+	doubted := func(served float64) func(*table) {
+		return func(b *table) {
+			lay(100, served)(b)
+			b.doubt, b.servingClock = 2*time.Second, "alb"
+		}
+	}
 	const never = "api-1 240–300 first_served_at=- late_s=- reported_at=240 (1)"
 	tryRule(t, reportedBeforeReturn, []tableCase{
 		{"no deploy", func(b *table) { b.obs.Deploy.ID = "" }, whyNoDeploy},
@@ -838,6 +872,11 @@ func TestReportedBeforeReturnBounds(t *testing.T) {
 			lay(100, 241.5)(b)
 			b.life("api-1").cycles[0].firstServedFrom = b.at(240.5)
 		}, "api-1 240–241.5 first_served_at=241.5 late_s=0.5 reported_at=240 (1)"},
+		{"surely by then, with clocks in doubt", doubted(237), "clear"},
+		{"by then, as much as clocks are in doubt", doubted(238), "clear"},
+		{"perhaps by then, before", doubted(238.1), whyServed},
+		{"perhaps by then, after", doubted(242), whyServed},
+		{"surely later, with clocks in doubt", doubted(242.5), "api-1 240–242.5 first_served_at=242.5 late_s=0.5 reported_at=240 (1)"},
 		{"never served again", lay(100, 0), never},
 		{"nothing is known of after the report", func(b *table) { lay(100, 0)(b); b.seenTo = b.at(240) }, "api-1 240–240.000001 first_served_at=- late_s=- reported_at=240 (1)"},
 		{"an earlier cycle is over", func(b *table) { lay(100, 250)(b); lay(200, 230)(b) }, "clear"},

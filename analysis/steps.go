@@ -247,10 +247,10 @@ func (b *bench) stepReports() []StepReport {
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
 			if !c.fell().IsZero() && !c.lastServed.IsZero() {
-				reports = append(reports, StepReport{Kind: StepLastRequest, At: Time{c.lastServed}, Target: new(l.name), Source: "traffic", Inferred: true})
+				reports = append(reports, StepReport{Kind: StepLastRequest, At: Time{c.lastServedAt()}, Target: new(l.name), Source: "traffic", Inferred: true})
 			}
 			if !c.firstServed.IsZero() {
-				reports = append(reports, StepReport{Kind: StepFirstRequest, At: Time{c.firstServed}, Target: new(l.name), Source: "traffic", Inferred: true})
+				reports = append(reports, StepReport{Kind: StepFirstRequest, At: Time{c.firstServedAt()}, Target: new(l.name), Source: "traffic", Inferred: true})
 			}
 		}
 		for _, change := range l.changes {

@@ -27,8 +27,8 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 	r := TargetReport{
 		Target: l.name, TargetGroup: l.group,
 		VersionBefore: known(d.VersionBefore), VersionAfter: known(d.VersionAfter),
-		DrainMarkedAt: Time{c.marked}, DeregisteredAt: Time{c.deregistered}, LastServedAt: Time{c.lastServed},
-		RestartAt: Time{c.restart}, KilledAt: Time{c.killed}, ReadyAt: Time{c.ready}, FirstServedAt: Time{c.firstServed},
+		DrainMarkedAt: Time{c.marked}, DeregisteredAt: Time{c.deregistered}, LastServedAt: Time{c.lastServedAt()},
+		RestartAt: Time{c.restart}, KilledAt: Time{c.killed}, ReadyAt: Time{c.ready}, FirstServedAt: Time{c.firstServedAt()},
 		EjectedBasis: []string{}, FailureWindows: b.failureWindows(l, c), InferredFrom: known(c.inferred),
 	}
 	if c.arrives { // it did not run before
@@ -36,23 +36,25 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 	} else if b.newSince(l, c).IsZero() { // for all that is known, it still runs what it ran
 		r.VersionAfter = nil
 	}
-	if mark := earliest(c.marked, c.deregistered); !c.lastServed.IsZero() && !mark.IsZero() {
-		r.Eject = &Bounded{max(seconds(c.lastServed.Sub(mark)), 0), Lower}
+	told := func(at time.Time) dated { return b.toldAt(l.name, at) }
+	last, first := b.served(c.lastServed), b.served(c.firstServed)
+	if r.Eject = b.between(told(earliest(c.marked, c.deregistered)), last, Lower); r.Eject != nil {
+		r.Eject.Value = max(r.Eject.Value, 0)
 	}
 	restarted := c.restart
 	if restarted.IsZero() {
 		restarted = c.killed // whoever brought it up again told nobody when
 	}
-	r.LastServedToRestart = between(c.lastServed, restarted, Upper)
+	r.LastServedToRestart = b.between(last, told(restarted), Upper)
 	if !c.killed.IsZero() && c.restart.After(c.killed) {
-		r.KillToRestart = between(c.killed, c.restart, Exact)
+		r.KillToRestart = b.between(told(c.killed), told(c.restart), Exact)
 	}
-	r.Boot = between(latest(c.restart, c.killed), c.ready, Exact)
-	r.RestartToFirstRequest = between(restarted, c.firstServed, Upper)
-	r.ReadyToFirstRequest = between(c.ready, c.firstServed, Upper)
-	r.ReportedToFirstServed = between(d.ReportedAt, c.firstServed, Upper)
+	r.Boot = b.between(b.bootBegan(l, c), told(c.ready), Exact)
+	r.RestartToFirstRequest = b.between(told(restarted), first, Upper)
+	r.ReadyToFirstRequest = b.between(told(c.ready), first, Upper)
+	r.ReportedToFirstServed = b.between(b.toldAt("", d.ReportedAt), first, Upper)
 	r.ReturnToNextDrain = b.returnToNextDrain(l, c)
-	r.StateLagDown, r.StateLagUp = l.stateLags(c)
+	r.StateLagDown, r.StateLagUp = b.stateLags(l, c)
 	h := b.health(l.group)
 	if h.Known() {
 		r.Predicted = predict(h)
@@ -72,6 +74,22 @@ func (b *bench) targetReport(l *life, c cycle) TargetReport {
 	r.Checks = b.checksReport(l, c)
 	r.Ejected, r.EjectedBasis = b.ejected(l, c, h, r)
 	return r
+}
+
+// bootBegan is when a target's process was told to stop or killed, whichever came last: as the
+// clock tells it that tells when it was ready, where that clock tells both.
+func (b *bench) bootBegan(l *life, c cycle) dated {
+	at, kind := c.restart, StepRestartBegan
+	if c.killed.After(at) {
+		at, kind = c.killed, StepProcessKilled
+	}
+	clock := b.toldAt(l.name, c.ready).clock
+	for _, s := range b.steps {
+		if s.Target == l.name && s.Kind == kind && !at.IsZero() && within(s.At, at, c.ready) && stepClock(s.Step) == clock {
+			return dated{s.At, clock}
+		}
+	}
+	return b.toldAt(l.name, at)
 }
 
 // longestEjection is the longest that a target took to leave rotation in the service's
@@ -122,8 +140,9 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 		no = append(no, BasisHealthCheckLog)
 	}
 	// A target that was deregistered comes back as a new one, after a single pass.
+	_, waited := b.apart(b.toldAt(l.name, c.ready), b.served(c.firstServed))
 	if h.Known() && h.Healthy > 1 && c.deregistered.IsZero() && !c.ready.IsZero() && !c.firstServed.IsZero() &&
-		c.firstServed.Sub(c.ready) < time.Duration(h.Healthy-1)*h.Interval {
+		waited < time.Duration(h.Healthy-1)*h.Interval {
 		no = append(no, "served-right-after-ready")
 	}
 	sent, lastSent := b.sentWhileDown(l, c)
@@ -144,7 +163,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 	if l.polled && !out {
 		no = append(no, "state-never-changed")
 	}
-	quiet := c.stop.Sub(latest(c.lastServed, c.lastServedBy, b.lastSent(l.name, c.lastServed, c.stop)))
+	quiet, _ := b.apart(b.served(latest(c.lastServed, c.lastServedBy, b.lastSent(l.name, c.lastServed, c.stop))), b.toldAt(l.name, c.stop))
 	if sent.all() == 0 && !c.lastServed.IsZero() && b.wouldHaveSeen(l, c) && (quiet > 0 && h.Known() && quiet >= h.Interval/2 || out) {
 		yes = append(yes, "nothing-sent-before-stop")
 	}
@@ -254,26 +273,30 @@ func (b *bench) returnToNextDrain(l *life, c cycle) *Bounded {
 	if c.firstServed.IsZero() {
 		return nil
 	}
-	var next time.Time
+	var next dated
 	for _, other := range b.lives {
 		if other == l || other.group != l.group {
 			continue
 		}
 		for _, oc := range other.cycles {
-			if begin := oc.begin(); !c.stop.IsZero() && begin.After(c.stop) {
-				next = earliest(next, begin)
+			if begin := oc.begin(); !c.stop.IsZero() && begin.After(c.stop) && (next.at.IsZero() || begin.Before(next.at)) {
+				if next = b.toldAt(other.name, begin); oc.inferred != "" {
+					next = b.served(begin)
+				}
 			}
 		}
 	}
-	return between(c.firstServed, next, Lower)
+	return b.between(b.served(c.firstServed), next, Lower)
 }
 
 // stateLags are how far the displayed state trailed traffic: out of rotation after
 // the last request served, into rotation after the first.
-func (l *life) stateLags(c cycle) (down, up *Interval) {
+func (b *bench) stateLags(l *life, c cycle) (down, up *Interval) {
 	for _, ch := range l.changes {
 		lag := func(from, by time.Time) *Interval {
-			return &Interval{seconds(ch.before.Sub(latest(from, by))), seconds(ch.seen.Sub(from))}
+			least, _ := b.apart(b.served(latest(from, by)), dated{ch.before, ch.source})
+			_, most := b.apart(b.served(from), dated{ch.seen, ch.source})
+			return &Interval{seconds(least), seconds(most)}
 		}
 		switch {
 		case !ch.seen.Before(c.until):

@@ -11,7 +11,7 @@ import (
 type life struct {
 	name, group string
 	groups      map[string]bool // all groups in which it was seen; its figures are by one of them, group
-	witnesses   map[string]bool // clocks by which points are
+	witnesses   map[string]bool // clocks by which points are; of one that served, the serving clock
 	points      []point         // moments at which it was sent what it answered, ascending by the earliest that they were
 	succeeded   []point         // those of them at which it was sent what it answered well
 	cycles      []cycle         // one for every time it stopped, or at least one
@@ -33,13 +33,18 @@ type cycle struct {
 	// first after at the earliest at firstServedFrom, where a log has whole seconds.
 	lastServed, firstServed       time.Time
 	lastServedBy, firstServedFrom time.Time
-	out                           time.Time // from when on nothing more was sent to it, until firstServed; zero where that is not known
-	onPurpose                     bool      // it was told to stop
-	arrives                       bool      // it was started, not stopped: stop is zero, and restart the start
-	leaves                        bool      // nobody waits for its return
-	until                         time.Time // the next cycle's begin, or the window's end
-	inferred                      string    // what tells of it where no step does: a source, or traffic; then only when it served is known
+	lastAhead, firstAhead         time.Duration // of the two, as they were recorded by another clock
+	out                           time.Time     // from when on nothing more was sent to it, until firstServed; zero where that is not known
+	onPurpose                     bool          // it was told to stop
+	arrives                       bool          // it was started, not stopped: stop is zero, and restart the start
+	leaves                        bool          // nobody waits for its return
+	until                         time.Time     // the next cycle's begin, or the window's end
+	inferred                      string        // what tells of it where no step does: a source, or traffic; then only when it served is known
 }
+
+// lastServedAt and firstServedAt are the moments as they were recorded.
+func (c cycle) lastServedAt() time.Time  { return c.lastServed.Add(c.lastAhead) }
+func (c cycle) firstServedAt() time.Time { return c.firstServed.Add(c.firstAhead) }
 
 // back is when the target was there again: ready, or, where nobody told that, serving.
 // Where neither is known it may be so from the next cycle on, c.until.
@@ -65,14 +70,19 @@ type change struct {
 // start of every second's cell in the counting access logs in which it answered, and
 // every probe request that its own log answers. What it served is dated by when it was
 // sent: that it still worked on a request which it had before says of no later moment
-// that the load balancer sent to it.
+// that the load balancer sent to it. And all of it is dated by one clock, the serving
+// clock, within what is known of the one that recorded it.
 func (b *bench) readServing() {
+	b.servingClock = b.findServingClock()
 	serve := func(target, source string, failed bool, points ...point) {
 		l := b.byName[target]
-		l.witnesses[source] = true
-		l.points = append(l.points, points...)
-		if !failed {
-			l.succeeded = append(l.succeeded, points...)
+		l.witnesses[b.servingClock] = true
+		for _, p := range points {
+			p = p.than(b.ahead(source, b.servingClock))
+			l.points = append(l.points, p)
+			if !failed {
+				l.succeeded = append(l.succeeded, p)
+			}
 		}
 	}
 	for i := range b.obs.Cells {
@@ -97,6 +107,25 @@ func (b *bench) readServing() {
 		}
 	}
 	b.readStates()
+}
+
+// findServingClock is the clock of the first access log that counts and shows a target
+// serving; our own where none does.
+func (b *bench) findServingClock() string {
+	shows := map[string]bool{}
+	for i := range b.obs.Cells {
+		if c := &b.obs.Cells[i]; c.TargetStatus > 0 && c.Target != "" {
+			shows[c.Source] = true
+		}
+	}
+	for _, balancer := range b.obs.Service.LoadBalancers {
+		for _, log := range balancer.AccessLogs {
+			if log.Counts && shows[log.Name] {
+				return log.Name
+			}
+		}
+	}
+	return proberAt("")
 }
 
 // sentBefore is when a request that an application answered at a moment was sent to it:
@@ -228,11 +257,17 @@ func (b *bench) serve(l *life, c *cycle, until time.Time) {
 	if divide.IsZero() {
 		divide, _ = b.returnAfter(l, c.stop, until)
 	}
-	var maybe time.Time
+	var maybe point
+	first := func(of *point, p point) {
+		if of.by.IsZero() || p.by.Before(of.by) {
+			*of = p
+		}
+	}
+	var again point
 	for _, p := range l.points {
 		switch {
 		case p.before(divide):
-			c.lastServed, c.lastServedBy = p.at, latest(c.lastServedBy, p.by)
+			c.lastServed, c.lastAhead, c.lastServedBy = p.at, p.ahead.most, latest(c.lastServedBy, p.by)
 		case !p.at.Before(until):
 		case p.at.Before(divide):
 			// On either side. What was asked after the stop is taken for the return, not for
@@ -240,14 +275,17 @@ func (b *bench) serve(l *life, c *cycle, until time.Time) {
 			if p.at.Before(c.stop) {
 				c.lastServedBy = latest(c.lastServedBy, divide)
 			}
-			c.firstServedFrom, maybe = divide, earliest(maybe, p.by)
+			c.firstServedFrom = divide
+			first(&maybe, p)
 		default:
-			c.firstServed, c.firstServedFrom = earliest(c.firstServed, p.by), earliest(c.firstServedFrom, p.at)
+			c.firstServedFrom = earliest(c.firstServedFrom, p.at)
+			first(&again, p)
 		}
 	}
-	if c.firstServed.IsZero() { // nothing surely after it: it is the one on either side, or none
-		c.firstServed = maybe
+	if again.by.IsZero() { // nothing surely after it: it is the one on either side, or none
+		again = maybe
 	}
+	c.firstServed, c.firstAhead = again.by, again.ahead.least
 }
 
 // returnAfter is when a target was back from a stop of whose end no step tells, as it
@@ -335,14 +373,6 @@ func (r *Request) moment() time.Time {
 		return r.End
 	}
 	return r.Start
-}
-
-// between is the time from one moment to another, nil where one is missing.
-func between(from, to time.Time, bound Bound) *Bounded {
-	if from.IsZero() || to.IsZero() {
-		return nil
-	}
-	return &Bounded{seconds(to.Sub(from)), bound}
 }
 
 // seconds is a duration in seconds, to the microsecond.
