@@ -19,6 +19,19 @@ func (b *table) probed(target string, at float64) *ProbeRequest {
 	return &b.obs.Probes[len(b.obs.Probes)-1]
 }
 
+// handledBy lets an application's log say that it answered a request.
+func (b *table) handledBy(p *ProbeRequest, target string) {
+	b.obs.Service.AppLogs = []AppLog{{Name: "app"}} // every target's
+	h := HandledRequest{Source: "app", At: p.Done, Target: target, Run: p.Run, Seq: p.Seq, Status: 200}
+	b.obs.Handled = append(b.obs.Handled, h)
+	b.handled[probeID{p.Run, p.Seq}] = append(b.handled[probeID{p.Run, p.Seq}], h)
+}
+
+// loggedTo gives a request a row of its own in the access log.
+func (b *table) loggedTo(p *ProbeRequest, target string) {
+	b.logged[probeID{p.Run, p.Seq}] = &Request{CellKey: CellKey{Source: "alb", Target: target, TargetStatus: 200}, End: p.Done, ProbeRun: p.Run, ProbeSeq: p.Seq}
+}
+
 func newProbedTable() *table {
 	b := newTable()
 	b.obs.Service.Probes = []Probe{{Name: "store", Class: ClassProbe, Every: time.Second}, {Name: "health", Class: ClassHealth, Every: time.Second}}
@@ -61,6 +74,24 @@ func TestRowsOfDetection(t *testing.T) {
 			}
 		}, "drain api-1 0; drain api-2 0; api-1 2×0.5; api-2 2×0.5"},
 		{"another probe's", func(b *table) { b.probed("", 100); b.probed("", 101).Probe = "other" }, "drain api-1 1×0.5; drain api-2 1×0.5; api-1 1×0.5; api-2 1×0.5"},
+		{"told by applications, and once by the access log alone", func(b *table) {
+			b.handledBy(b.probed("", 100), "api-1")
+			b.handledBy(b.probed("", 101), "api-2")
+			b.loggedTo(b.probed("", 102), "api-1")
+		}, "drain api-1 2; drain api-2 1; api-1 2; api-2 1"},
+		{"by the access log alone, though applications tell of another probe's", func(b *table) {
+			for i, target := range []string{"api-1", "api-2"} {
+				other := b.probed("", 100)
+				other.Probe, other.Seq = "other", 100+i
+				b.handledBy(other, target)
+			}
+			b.loggedTo(b.probed("", 102), "api-1")
+		}, "drain api-1 1×0.5; drain api-2 1×0.5; api-1 1×0.5; api-2 1×0.5"},
+		{"claimed by two applications", func(b *table) {
+			p := b.probed("", 100)
+			b.handledBy(p, "api-1")
+			b.handledBy(p, "api-2")
+		}, "drain api-1 1×0.5; drain api-2 1×0.5; api-1 1×0.5; api-2 1×0.5"},
 		{"a failure at nobody knows which", func(b *table) {
 			b.probed("api-1", 100)
 			b.probed("api-2", 100)

@@ -14,8 +14,8 @@ import (
 const inferredFromTraffic = "traffic"
 
 // fell is when a cycle's target was gone: when it was told to stop, or, where that is
-// not known and it became ready again or was inferred to be gone, when it last served; zero for one that did
-// not serve before.
+// not known and it became ready again or was inferred to be gone, when it last served;
+// zero for one that did not serve before.
 func (c cycle) fell() time.Time {
 	if c.inferred != "" || c.stop.IsZero() && !c.ready.IsZero() {
 		return c.lastServed

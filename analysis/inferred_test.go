@@ -205,3 +205,24 @@ func TestWhatDisplaysATarget(t *testing.T) {
 		}
 	}
 }
+
+// A target was gone when it was told to stop; where nobody told, and it was ready again
+// or is inferred to have been gone, when it last served.
+func TestWhenATargetFell(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0).UTC() }
+	for name, c := range map[string]struct {
+		cycle cycle
+		want  time.Time
+	}{
+		"told":                     {cycle{stop: at(100), ready: at(110), lastServed: at(90)}, at(100)},
+		"told, and not ready":      {cycle{stop: at(100), lastServed: at(90)}, at(100)},
+		"ready, and no stop told":  {cycle{ready: at(110), lastServed: at(90)}, at(90)},
+		"inferred":                 {cycle{inferred: inferredFromTraffic, lastServed: at(90)}, at(90)},
+		"marked only":              {cycle{marked: at(80), lastServed: at(90)}, time.Time{}},
+		"new: it never served yet": {cycle{ready: at(110)}, time.Time{}},
+	} {
+		if got := c.cycle.fell(); !got.Equal(c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
