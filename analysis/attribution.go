@@ -123,9 +123,6 @@ func (b *bench) knownFound(source string, from, to time.Time) (known, found int)
 		l = b.passing(source)
 		b.passed[source] = l
 	}
-	if !l.ids {
-		return b.countLogged(source, l.requests, from, to)
-	}
 	for _, p := range l.requests {
 		if within(p.Sent, from, to) {
 			known++
@@ -184,6 +181,9 @@ func (b *bench) passing(source string) passing {
 			l.requests = append(l.requests, p)
 		}
 	}
+	if !l.ids {
+		b.matchRows(source, &l)
+	}
 	return l
 }
 
@@ -196,45 +196,6 @@ func inLine(one, other map[probeID]bool) bool {
 		}
 	}
 	return false
-}
-
-// countLogged compares numbers where a log lacks the ids: of our business probes, or
-// of the health samples where there are none, how many were answered and how many rows
-// of that class the log has. Rows are counted by the second, and by a clock that no id
-// holds against ours: those of a second more on either side may belong to the span, and
-// what was sent in the first or last second of the window may stand outside of it.
-// Others may send the like, so no more are found than were sent. A class of which only
-// another log has rows did not pass here.
-func (b *bench) countLogged(source string, sent []*ProbeRequest, from, to time.Time) (known, found int) {
-	class := ClassProbe
-	if !b.byProber(class) {
-		class = ClassHealth
-	}
-	here, there := false, false
-	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		if c.Class != class || !b.counting[c.Source] {
-			continue
-		}
-		if c.Source != source {
-			there = true
-			continue
-		}
-		here = true
-		if second := time.Unix(c.Second, 0); overlap(second, second.Add(time.Second), from.Add(-time.Second), to.Add(time.Second)) {
-			found += c.Count
-		}
-	}
-	if there && !here {
-		return 0, 0
-	}
-	from, to = latest(from, b.from.Add(time.Second)), earliest(to, b.seenTo.Add(-time.Second))
-	for _, p := range sent {
-		if p.Class == class && within(p.Sent, from, to) {
-			known++
-		}
-	}
-	return known, min(found, known)
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -94,17 +94,17 @@ func TestCompletenessByPhase(t *testing.T) {
 		{"a log without ids: as many as it has rows of the kind, and no more than were sent", func(b *table) {
 			sent(b, ClassProbe)
 			b.ask(ClassHealth, OutcomeOK, 200, 130, 131)
-			rows(b, ClassProbe, 20, 5)
-			rows(b, ClassProbe, 101, 1)
+			rows(b, ClassProbe, 10, 5)
+			rows(b, ClassProbe, 100, 1)
 			rows(b, ClassHealth, 130, 1)
 			b.cell("edge", "api-1", 102, 102, 1).Class = ClassProbe
 			b.obs.Objects = []Object{{Source: "alb", Node: "n1", Lines: 1}}
 		}, "alb  baseline 1/1 count 1; alb  build 1/2 count 0.5; alb  tail 0/0 count -"},
 		{"without ids and without business probes: by the health samples", func(b *table) {
 			sent(b, ClassHealth)
-			rows(b, ClassHealth, 20, 1)
+			rows(b, ClassHealth, 11, 1)
 			rows(b, ClassHealth, 101, 1)
-			rows(b, ClassHealth, 110, 1)
+			rows(b, ClassHealth, 121, 1)
 		}, "alb  baseline 1/1 count 1; alb  build 2/2 count 1; alb  tail 0/0 count -"},
 		{"nothing was sent", func(b *table) { known(b, "alb", "n1", 0) }, ""},
 		{"no log counts", func(b *table) {
