@@ -50,11 +50,13 @@ func (b *bench) findArrivals() {
 
 // findSwitch finds that a blue/green deploy switched the traffic from one target group to
 // another: exactly one group has new targets only and served, and exactly one has none and
-// ceased to serve while others went on. Who is in rotation is asked of the two as of one.
+// ceased to serve while others went on; of which a step tells, where there are other old
+// ones. Who is in rotation is asked of the two as of one.
 func (b *bench) findSwitch() {
 	if b.obs.Deploy.Kind != KindBlueGreen {
 		return
 	}
+	left := map[string]bool{} // by what steps tell of its targets
 	old, fresh, last, pause := map[string]bool{}, map[string]bool{}, map[string]time.Time{}, map[string]time.Duration{}
 	for _, l := range b.lives {
 		if l.arrives {
@@ -65,13 +67,19 @@ func (b *bench) findSwitch() {
 		last[l.group] = latest(last[l.group], l.lastPoint())
 		pause[l.group] = max(pause[l.group], pollReach*max(l.usualPause, time.Second))
 	}
+	for _, l := range b.lives {
+		for i := range b.steps {
+			s := &b.steps[i]
+			left[l.group] = left[l.group] || s.Target == l.name && !l.arrives && rank(s.Kind) > 0 && !s.ignored && !s.At.Before(b.started)
+		}
+	}
 	var from, to []string
 	for group, at := range last {
 		switch {
 		case at.IsZero():
 		case !old[group]:
 			to = append(to, group)
-		case !fresh[group] && b.servedTo.Sub(at) > pause[group]:
+		case !fresh[group] && b.servedTo.Sub(at) > pause[group] && (left[group] || len(old) == 1):
 			from = append(from, group)
 		}
 	}

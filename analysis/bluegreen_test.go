@@ -333,3 +333,18 @@ func TestWhichGroupsWereSwitched(t *testing.T) {
 		}
 	}
 }
+
+// Green is tried beside blue, which goes on. That another group falls silent meanwhile, of
+// which no step tells, is no switch: whether anybody was in rotation there is not known.
+func TestAGroupThatFallsSilentWasNotSwitchedFrom(t *testing.T) {
+	s := newBlueGreen(t)
+	s.obs.Service.LoadBalancers[0].TargetGroups = []TargetGroup{{Name: "tg-blue"}, {Name: "tg-green"}, {Name: "web"}}
+	s.reported(140)
+	s.step(StepRestartBegan, "green", 100)
+	s.step(StepAppReady, "green", 118)
+	s.serve("alb", "tg-blue", "blue", 10, 0, 300, false)
+	s.serve("alb", "tg-green", "green", 10, 120, 300, false)
+	s.serve("alb", "web", "web", 10, 0, 150, false)
+	r := Judge(s.obs)
+	s.claim(r, ClaimAlwaysOneTarget, Inconclusive, ReasonServedUnknown)
+}

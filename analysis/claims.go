@@ -261,10 +261,11 @@ func (b *bench) judgeEjected(c *Claim) {
 		return
 	}
 	c.Required = b.required(ClassUser)
-	stopped, unknown := false, false
+	stopped, untold, unknown := false, false, false
 	for _, l := range b.lives {
 		for _, cycle := range l.cycles {
 			if cycle.stop.IsZero() {
+				untold = untold || !cycle.fell().IsZero()
 				continue
 			}
 			stopped = true
@@ -289,7 +290,7 @@ func (b *bench) judgeEjected(c *Claim) {
 	case c.State == Disproved:
 	case len(c.Required) == 0:
 		c.State, c.Reason = Untested, ReasonNotMeasured
-	case !stopped:
+	case !stopped || untold:
 		c.State, c.Reason = Inconclusive, ReasonStopUnknown
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)

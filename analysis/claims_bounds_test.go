@@ -271,6 +271,10 @@ func TestStateOfEjectedBeforeStop(t *testing.T) {
 		{"no log", func(b *table) { stop(b); b.counting = map[string]bool{} }, "untested not_measured"},
 		{"nothing stopped", func(*table) {}, "inconclusive stop_unknown"},
 		{"a cycle without a stop", func(b *table) { stop(b).stop = time.Time{} }, "inconclusive stop_unknown"},
+		{"one that was ready again without a word of its stop, and one with", func(b *table) {
+			stop(b)
+			b.cycle("api-2", 0, 200, 0).lastServed = b.at(150)
+		}, "inconclusive stop_unknown"},
 		{"a cycle without a stop, and one with", func(b *table) {
 			stop(b)
 			b.cycle("api-2", 0, 200, 0)

@@ -15,10 +15,8 @@ const (
 	rowClock = time.Second
 	rowStep  = 100 * time.Millisecond
 
-	// rowEarly and rowLate are how much earlier and later than it was sent a request may
-	// have reached the load balancer, the rest of its step included.
-	rowEarly = rowStep / 2
-	rowLate  = 250 * time.Millisecond
+	// rowLate is how much later than others a request may have reached the load balancer.
+	rowLate = 250 * time.Millisecond
 )
 
 // matchRows finds which requests a log without ids can have rows of: those of our
@@ -61,13 +59,8 @@ func (b *bench) matchRows(source string, l *passing) {
 		has := make([]bool, len(l.requests))
 		for i, p := range l.requests {
 			at := p.Sent.Add(ahead)
-			for second := at.Add(-rowEarly).Unix(); second <= at.Add(rowLate).Unix(); second++ {
-				if left[second] > 0 {
-					left[second]--
-					n++
-					has[i] = true
-					break
-				}
+			if has[i] = takeRow(left, at.Unix(), at.Add(rowLate).Unix()); has[i] {
+				n++
 			}
 		}
 		if n > most {
@@ -77,4 +70,15 @@ func (b *bench) matchRows(source string, l *passing) {
 	for i, p := range l.requests {
 		l.has[probeID{p.Run, p.Seq}] = found[i]
 	}
+}
+
+// takeRow takes a row of the first of the seconds that has one left.
+func takeRow(left map[int64]int, from, to int64) bool {
+	for second := from; second <= to; second++ {
+		if left[second] > 0 {
+			left[second]--
+			return true
+		}
+	}
+	return false
 }
