@@ -1,6 +1,9 @@
 package analysis
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // gathering is a span after the deploy's start in which requests of one kind came
 // together.
@@ -42,31 +45,32 @@ func addTo[K comparable](b *bench, counts map[K]*series, k K, at time.Time, n in
 func (b *bench) second(at time.Time) int { return int(at.Unix() - b.from.Unix()) }
 
 // gather finds whether requests of a kind came together in one of [clusterSpans] after
-// the deploy's start: at least [gatheringLeast], more than the baseline ever had in such a
-// span and more than the route's requests in it explain, both by [surgeRatio], and so many
-// that chance makes it less often than the limit, were each of the route's requests as
-// likely one of the kind (binomial, Bonferroni over the places a span can have). Nil where
-// they did not.
+// the deploy's start, while the deploy was at work on a target: at least
+// [gatheringLeast], more than the baseline ever had in such a span and more than the
+// route's requests in it explain, both by [surgeRatio], and so many that chance makes it
+// less often than the limit, were each of the route's requests as likely one of the kind
+// (binomial, Bonferroni over the places a span can have). Of several spans it is the one
+// that has most standard deviations more than that. Nil where they did not.
 func (b *bench) gather(of, all *series, limit float64) *gathering {
 	kind, route := sums(of.each), sums(all.each)
 	start := b.second(b.started.Add(time.Second - 1)) // the first that lies after it as a whole
 	for _, length := range clusterSpans {
 		n := min(int(length/time.Second), len(of.each))
-		usual, most, at := 0, 0, 0
-		for i := 0; i+n < len(kind); i++ {
-			in := kind[i+n] - kind[i]
-			switch {
-			case i+n <= start:
-				usual = max(usual, in)
-			case i >= start && in >= most:
-				most, at = in, i
+		usual := 0
+		for i := 0; i+n <= start; i++ {
+			usual = max(usual, kind[i+n]-kind[i])
+		}
+		most, at, excess := 0, 0, 0.0
+		for i := start; i+n < len(kind); i++ {
+			in, due := kind[i+n]-kind[i], share(route[i+n]-route[i], all.all()-(route[i+n]-route[i]))*float64(of.all())
+			if in < gatheringLeast || float64(in) < surgeRatio*due || float64(in) < surgeRatio*float64(usual) || !b.atWork(i, i+n) {
+				continue
+			}
+			if above := (float64(in) - due) / math.Sqrt(due); above >= excess {
+				most, at, excess = in, i, above
 			}
 		}
 		there := route[at+n] - route[at]
-		above := float64(most)*float64(all.all()) >= surgeRatio*float64(of.all())*float64(there)
-		if most < gatheringLeast || !above || float64(most) < surgeRatio*float64(usual) {
-			continue
-		}
 		places := float64(len(of.each)) / float64(n)
 		if p := places * binomialAtLeast(most, of.all(), share(there, all.all()-there)); p < limit {
 			from := time.Unix(b.from.Unix()+int64(at), 0).UTC()
@@ -74,6 +78,21 @@ func (b *bench) gather(of, all *series, limit float64) *gathering {
 		}
 	}
 	return nil
+}
+
+// atWork reports whether a span of seconds of the window meets a time in which a target
+// was on its way out, gone or on its way back, or no such time is known.
+func (b *bench) atWork(from, to int) bool {
+	known := false
+	for _, p := range b.report.Phases {
+		if p.risky() || p.Kind == "fault" {
+			known = true
+			if b.second(p.From.Time) < to && b.second(p.To.Time) >= from {
+				return true
+			}
+		}
+	}
+	return !known
 }
 
 // sums are the sums of a list's first elements: of none, of one, and so on to all.

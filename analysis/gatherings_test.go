@@ -16,7 +16,7 @@ func TestGatherings(t *testing.T) {
 		}
 	}
 	steady := func(_, all *series) { put(all, 0, 300, 10) }
-	most := func(of, all *series) { put(all, 10, 20, 10); put(all, 100, 105, 20); put(of, 100, 101, 10) }
+	most := func(of, all *series) { put(all, 10, 20, 10); put(all, 100, 105, 20); put(of, 100, 105, 2) }
 	for _, c := range []struct {
 		name  string
 		lay   func(of, all *series)
@@ -46,6 +46,23 @@ func TestGatherings(t *testing.T) {
 			put(of, 0, 300, 3901)
 			put(of, 100, 105, 1999)
 		}, .01, ""},
+		{"few of few, and more of very many: the few stand out", func(of, all *series) {
+			steady(of, all)
+			put(of, 100, 101, 12)
+			put(all, 200, 205, 1000)
+			put(of, 200, 201, 13)
+		}, .01, "100–105 12"},
+		// At 100 all ten of ten, where 0.2 are due; at 200 it is 160 where 97 are.
+		{"what stands out most", func(of, all *series) {
+			put(all, 0, 100, 1000)
+			put(all, 100, 105, 2)
+			put(all, 105, 300, 1000)
+			put(of, 60, 100, 24)
+			put(of, 100, 105, 2)
+			put(of, 105, 200, 24)
+			put(of, 200, 205, 32)
+			put(of, 205, 300, 24)
+		}, .01, "100–105 10"},
 		// Half of the route's requests are in those 5 s: 1/1024, at 60.2 places of 5 s or 10.03 of 30 s.
 		{"where the route is asked most", most, .0097, ""},
 		{"the same, of a laxer test", most, .0099, "100–130 10"},
@@ -72,5 +89,44 @@ func TestGatherings(t *testing.T) {
 	}
 	if g := b.gather(of, all, .01); g != nil {
 		t.Errorf("%+v", g)
+	}
+}
+
+// A gathering, here in the seconds 100 to 104, says something of the deploy only where that
+// was at work on a target; where no such time is known, anywhere after its start.
+func TestGatheringsWhileTheDeployIsAtWork(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lay  func(*table)
+		want bool
+	}{
+		{"nothing known", func(*table) {}, true},
+		{"the build alone", func(b *table) { b.phase("build", 60, 90) }, true},
+		{"a drain before", func(b *table) { b.phase("drain", 70, 80) }, false},
+		{"a restart before, and a return then", func(b *table) { b.phase("restart", 80, 90); b.phase("back", 90, 120) }, true},
+		{"a fault", func(b *table) { b.phase("fault", 102, 103) }, true},
+		{"a fault before", func(b *table) { b.phase("fault", 80, 90) }, false},
+		{"a return that ends in its first second", func(b *table) { b.phase("back", 70, 100.5) }, true},
+		{"and one second earlier", func(b *table) { b.phase("back", 70, 99.5) }, false},
+		{"a drain that begins in its last second", func(b *table) { b.phase("drain", 104.5, 120) }, true},
+		{"and one second later", func(b *table) { b.phase("drain", 105, 120) }, false},
+	} {
+		b := newTable()
+		b.report.Phases = nil
+		c.lay(b)
+		if got := b.atWork(100, 105); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+	b := newTable()
+	of, all := &series{each: make([]int, 301), after: 10}, &series{each: make([]int, 301), before: 600, after: 2400}
+	for i := range 300 {
+		all.each[i] = 10
+	}
+	of.each[100] = 10
+	b.report.Phases = nil
+	b.phase("drain", 200, 210)
+	if g := b.gather(of, all, .01); g != nil {
+		t.Errorf("long before the drain: %+v", g)
 	}
 }
