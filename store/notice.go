@@ -104,9 +104,15 @@ func (t *tx) openNoticed(d analysis.Deploy) error {
 }
 
 // mergeDeploy makes a noticed deploy one with an announced one. Its revisions go: they
-// judged a part of what the other's judge. Claims that people typed for it stay.
+// judged a part of what the other's judge. Claims that people typed for it stay. Whatever
+// was judged meanwhile in either window took the noticed deploy's steps for another's.
 func (t *tx) mergeDeploy(id, told string) error {
 	both, gone := []any{id, told}, []any{id}
+	var from, to time.Time
+	if err := t.get(`SELECT min(window_from), max(window_to) FROM deploy WHERE id IN (?1, ?2)`, both, stamp{&from}, stamp{&to}); err != nil {
+		return fmt.Errorf("read the windows of %s and %s: %w", id, told, err)
+	}
+	t.touch(from, to)
 	for _, step := range []struct {
 		query string
 		args  []any

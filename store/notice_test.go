@@ -80,8 +80,18 @@ func TestNoticedDeploy(t *testing.T) {
 	if _, err := db.StartDeploy(ctx, deploy("d1", at(5))); err != nil {
 		t.Fatal(err)
 	}
+	before, err := db.Observations(ctx, "d1") // judged before the two were one
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.SaveRevision(ctx, store.Revision{Deploy: "d1", State: analysis.WindowSealed, At: at(95), Change: before.Change, Report: []byte("{}"), Verdict: analysis.Supported}); err != nil {
+		t.Fatal(err)
+	}
 	notice(1)
 	notice(0)
+	if due, err := db.Unsealed(ctx); err != nil || len(due) != 1 || due[0].ID != "d1" {
+		t.Errorf("to be judged again: %+v, %v; want d1", due, err)
+	}
 	if d := only(); d.ID != "d1" || d.Noticed() {
 		t.Errorf("after the announcement there is %+v", d.Deploy)
 	}
