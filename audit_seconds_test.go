@@ -24,12 +24,15 @@ type shopOutage struct {
 func TestAuditOfWholeSeconds(t *testing.T) {
 	const seconds, millis = "[$time_local]", "[$time_local] $msec"
 	// Ready at 12.881, asked next at 13.798: 0.917 s later. The line is stamped 13 and says
-	// 0.038, so that it began in [12.962, 13.962). The last before the stop, asked at
-	// 6.798, ended at 6.836: in [6, 7). It failed at 7.798, …, 12.798.
+	// 0.038, so that it began in [12.962, 13.962), perhaps before the last failure, in
+	// [12, 13); the next one surely after it, by 14.962. The last before the stop, asked at
+	// 6.798, ended at 6.836: in [6, 7), and began in [5.962, 6.962). It failed at 7.798, …,
+	// 12.798. What served is dated by when it was asked.
 	straight := shopOutage{asked: 798 * time.Millisecond, took: 38 * time.Millisecond, stop: 6892 * time.Millisecond, ready: 12881 * time.Millisecond}
 	// Stopped at 12.000, ready at 24.050, asked next at 24.410. The line is stamped 24 and
 	// says 0.027: by itself, it may have begun at 23.973, before it was ready. The next one
-	// surely is after it, and began in [24.973, 25.973).
+	// surely is after it, and began in [24.973, 25.973). The last before the stop, asked at
+	// 11.410, ended in [11, 12), and began in [10.973, 11.973).
 	early := shopOutage{asked: 410 * time.Millisecond, took: 27 * time.Millisecond, mark: 10 * time.Second, stop: 12 * time.Second, ready: 24050 * time.Millisecond}
 	for _, test := range []struct {
 		name    string
@@ -42,18 +45,18 @@ func TestAuditOfWholeSeconds(t *testing.T) {
 		sent    int    // surely while it was down, by the claim's evidence
 		verdict analysis.VerdictState
 	}{
-		{"stamped before it was ready, in whole seconds", seconds, straight, "06.000", "13.962", map[string]string{
-			"last_served_to_restart": "upper 0.892", "ready_to_first": "upper 1.081", "restart_to_first": "upper 7.07",
-		}, "4 8", 5, analysis.Disproved},
-		{"the same to the millisecond", millis, straight, "06.836", "13.798", map[string]string{
-			"last_served_to_restart": "upper 0.056", "ready_to_first": "upper 0.917", "restart_to_first": "upper 6.906",
-		}, "5 6.962", 6, analysis.Disproved},
-		{"begun before it was ready, in whole seconds", seconds, early, "11.000", "25.973", map[string]string{
-			"eject": "lower 1", "last_served_to_restart": "upper 1", "ready_to_first": "upper 1.923", "restart_to_first": "upper 13.973",
-		}, "10 14", 11, analysis.Disproved},
-		{"the same to the millisecond", millis, early, "11.437", "24.410", map[string]string{
-			"eject": "lower 1.437", "last_served_to_restart": "upper 0.563", "ready_to_first": "upper 0.36", "restart_to_first": "upper 12.41",
-		}, "11 12.973", 12, analysis.Disproved},
+		{"stamped before it was ready, in whole seconds", seconds, straight, "05.962", "13.962", map[string]string{
+			"last_served_to_restart": "upper 0.93", "ready_to_first": "upper 1.081", "restart_to_first": "upper 7.07",
+		}, "4 9", 5, analysis.Disproved},
+		{"the same to the millisecond", millis, straight, "06.798", "13.798", map[string]string{
+			"last_served_to_restart": "upper 0.094", "ready_to_first": "upper 0.917", "restart_to_first": "upper 6.906",
+		}, "5 7", 6, analysis.Disproved},
+		{"begun before it was ready, in whole seconds", seconds, early, "10.973", "25.973", map[string]string{
+			"eject": "lower 0.973", "last_served_to_restart": "upper 1.027", "ready_to_first": "upper 1.923", "restart_to_first": "upper 13.973",
+		}, "10 15", 11, analysis.Disproved},
+		{"the same to the millisecond", millis, early, "11.410", "24.410", map[string]string{
+			"eject": "lower 1.41", "last_served_to_restart": "upper 0.59", "ready_to_first": "upper 0.36", "restart_to_first": "upper 12.41",
+		}, "11 13", 12, analysis.Disproved},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			config := test.outage.folder(t, test.stamp)
