@@ -173,27 +173,27 @@ func (p pause) cycle(source string) cycle {
 // answered to the next at which it may have been; many are empty. Within a second's cell,
 // when it served is not known.
 func (b *bench) pauses(l *life) []pause {
-	var served [][2]point // from the first moment of each to its last
+	served := make([]pause, 0, len(l.points)) // at first from the first moment of each to its last
 	for i := range b.obs.Cells {
 		if c := &b.obs.Cells[i]; c.Target == l.name && c.TargetStatus > 0 && b.counting[c.Source] {
-			served = append(served, [2]point{b.point(c.Source, c.begun().from), b.point(c.Source, c.begun().to)})
+			served = append(served, pause{b.point(c.Source, c.begun().from), b.point(c.Source, c.begun().to)})
 		}
 	}
 	for i := range b.obs.Handled {
 		if at, ok := b.servedAt(i); ok && b.obs.Handled[i].Target == l.name {
 			h := &b.obs.Handled[i]
 			sent := b.sentBefore(h, at).than(b.ahead(h.Source, b.servingClock))
-			served = append(served, [2]point{sent, sent})
+			served = append(served, pause{sent, sent})
 		}
 	}
-	slices.SortFunc(served, func(x, y [2]point) int { return x[0].at.Compare(y[0].at) })
-	var list []pause
+	slices.SortFunc(served, func(x, y pause) int { return x.last.at.Compare(y.last.at) })
+	list := served[:0] // each takes the place of the one before it, which was read
 	var last point
 	for i, s := range served {
 		if i > 0 {
-			list = append(list, pause{last, s[0]})
+			list = append(list, pause{last, s.last})
 		}
-		last = point{at: latest(last.at, s[1].at), by: latest(last.by, s[1].by)}
+		last = point{at: latest(last.at, s.next.at), by: latest(last.by, s.next.by)}
 	}
 	return list
 }

@@ -74,32 +74,33 @@ type change struct {
 // clock, within what is known of the one that recorded it.
 func (b *bench) readServing() {
 	b.servingClock = b.findServingClock()
-	serve := func(target, source string, failed bool, points ...point) {
-		l := b.byName[target]
+	// There may be millions of moments: they are counted before there is room made for them.
+	all, well := map[*life]int{}, map[*life]int{}
+	b.eachServed(func(l *life, failed bool, p point) {
+		all[l]++
+		if !failed {
+			well[l]++
+		}
+	})
+	for l, n := range all {
 		l.witnesses[b.servingClock] = true
-		for _, p := range points {
-			p = p.than(b.ahead(source, b.servingClock))
-			l.points = append(l.points, p)
-			if !failed {
-				l.succeeded = append(l.succeeded, p)
-			}
+		l.points = make([]point, 0, n)
+		if well[l] < n {
+			l.succeeded = make([]point, 0, well[l])
 		}
 	}
-	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; c.TargetStatus > 0 && c.Target != "" && b.counting[c.Source] {
-			began := c.begun()
-			serve(c.Target, c.Source, c.Outcome.Failure(), b.point(c.Source, began.from), b.point(c.Source, began.to))
+	b.eachServed(func(l *life, failed bool, p point) {
+		l.points = append(l.points, p)
+		if !failed && well[l] < all[l] {
+			l.succeeded = append(l.succeeded, p)
 		}
-	}
-	for i := range b.obs.Handled {
-		if at, ok := b.servedAt(i); ok {
-			h := &b.obs.Handled[i]
-			serve(h.Target, h.Source, b.handledBadly(h), b.sentBefore(h, at))
-		}
-	}
+	})
 	for _, l := range b.lives {
-		for _, points := range [][]point{l.points, l.succeeded} {
-			slices.SortFunc(points, func(x, y point) int { return cmp.Or(x.at.Compare(y.at), x.by.Compare(y.by)) })
+		sortPoints(l.points)
+		if well[l] == all[l] {
+			l.succeeded = l.points
+		} else {
+			sortPoints(l.succeeded)
 		}
 		if n := len(l.points); n > 0 {
 			l.usualPause = percentilePause(l.points)
@@ -107,6 +108,27 @@ func (b *bench) readServing() {
 		}
 	}
 	b.readStates()
+}
+
+// eachServed visits what targets are known to have answered, by the serving clock.
+func (b *bench) eachServed(visit func(l *life, failed bool, p point)) {
+	for i := range b.obs.Cells {
+		if c := &b.obs.Cells[i]; c.TargetStatus > 0 && c.Target != "" && b.counting[c.Source] {
+			l, ahead, began := b.byName[c.Target], b.ahead(c.Source, b.servingClock), c.begun()
+			visit(l, c.Outcome.Failure(), b.point(c.Source, began.from).than(ahead))
+			visit(l, c.Outcome.Failure(), b.point(c.Source, began.to).than(ahead))
+		}
+	}
+	for i := range b.obs.Handled {
+		if at, ok := b.servedAt(i); ok {
+			h := &b.obs.Handled[i]
+			visit(b.byName[h.Target], b.handledBadly(h), b.sentBefore(h, at).than(b.ahead(h.Source, b.servingClock)))
+		}
+	}
+}
+
+func sortPoints(points []point) {
+	slices.SortFunc(points, func(x, y point) int { return cmp.Or(x.at.Compare(y.at), x.by.Compare(y.by)) })
 }
 
 // findServingClock is the clock of the first access log that counts and shows a target
