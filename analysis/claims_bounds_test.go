@@ -275,6 +275,11 @@ func TestStateOfEjectedBeforeStop(t *testing.T) {
 			stop(b)
 			b.cycle("api-2", 0, 200, 0).lastServed = b.at(150)
 		}, "inconclusive stop_unknown"},
+		{"and one after it that was marked, and not stopped", func(b *table) {
+			stop(b)
+			b.cycle("api-2", 0, 200, 0).lastServed = b.at(150)
+			b.cycle("api-2", 0, 0, 0).marked = b.at(220)
+		}, "inconclusive stop_unknown"},
 		{"a cycle without a stop, and one with", func(b *table) {
 			stop(b)
 			b.cycle("api-2", 0, 200, 0)
