@@ -69,7 +69,10 @@ func (b *bench) lastSent(target string, from, to time.Time) (last time.Time) {
 	}
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if began := cell.begun(); b.leftBy(cell, target) && b.by(cell.Source, began.to).After(from) && began.from.Before(to) {
+		if !b.leftBy(cell, target) {
+			continue
+		}
+		if began := cell.begun(); b.by(cell.Source, began.to).After(from) && began.from.Before(to) {
 			last = latest(last, b.by(cell.Source, began.to))
 		}
 	}

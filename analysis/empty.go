@@ -116,11 +116,15 @@ func (b *bench) sentTimes() map[string][]span {
 // begun are the first and the last moment at which a cell's requests may have begun.
 func (c *Cell) begun() span {
 	second := time.Unix(c.Second, 0).UTC()
-	s := span{latest(c.First, second), latest(c.First, second)}
-	if c.Count > 1 {
-		s.to = latest(s.from, earliest(c.Last, second.Add(time.Second-time.Microsecond)))
+	from := c.First
+	if from.Before(second) {
+		from = second
 	}
-	return s
+	to := from
+	if c.Count > 1 {
+		to = latest(from, earliest(c.Last, second.Add(time.Second-time.Microsecond)))
+	}
+	return span{from, to}
 }
 
 // refusedFor are the requests that the load balancer refused for want of a target of a

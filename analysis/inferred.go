@@ -176,7 +176,8 @@ func (b *bench) pauses(l *life) []pause {
 	served := make([]pause, 0, len(l.points)) // at first from the first moment of each to its last
 	for i := range b.obs.Cells {
 		if c := &b.obs.Cells[i]; c.Target == l.name && c.TargetStatus > 0 && b.counting[c.Source] {
-			served = append(served, pause{b.point(c.Source, c.begun().from), b.point(c.Source, c.begun().to)})
+			began := c.begun()
+			served = append(served, pause{b.point(c.Source, began.from), b.point(c.Source, began.to)})
 		}
 	}
 	for i := range b.obs.Handled {

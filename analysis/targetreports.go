@@ -211,7 +211,10 @@ func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
 	}
 	for i := range b.obs.Cells {
 		cell := &b.obs.Cells[i]
-		if began := cell.begun(); b.leftBy(cell, l.name) && b.surelyAfter(l, c, cell.Source, began.from) && b.point(cell.Source, began.from).before(until) {
+		if !b.leftBy(cell, l.name) {
+			continue
+		}
+		if began := cell.begun(); b.surelyAfter(l, c, cell.Source, began.from) && b.point(cell.Source, began.from).before(until) {
 			n.add(cell.Class, cell.Count)
 			last = latest(last, began.to)
 		}

@@ -76,7 +76,7 @@ func (b *bench) readServing() {
 	b.servingClock = b.findServingClock()
 	// There may be millions of moments: they are counted before there is room made for them.
 	all, well := map[*life]int{}, map[*life]int{}
-	b.eachServed(func(l *life, failed bool, p point) {
+	b.eachServed(func(l *life, failed bool, _ point) {
 		all[l]++
 		if !failed {
 			well[l]++
@@ -128,7 +128,12 @@ func (b *bench) eachServed(visit func(l *life, failed bool, p point)) {
 }
 
 func sortPoints(points []point) {
-	slices.SortFunc(points, func(x, y point) int { return cmp.Or(x.at.Compare(y.at), x.by.Compare(y.by)) })
+	slices.SortFunc(points, func(x, y point) int {
+		if c := x.at.Compare(y.at); c != 0 {
+			return c
+		}
+		return x.by.Compare(y.by)
+	})
 }
 
 // findServingClock is the clock of the first access log that counts and shows a target
