@@ -53,7 +53,8 @@ func (b *bench) second(at time.Time) int { return int(at.Unix() - b.from.Unix())
 // that has most standard deviations more than that. Nil where they did not.
 func (b *bench) gather(of, all *series, limit float64) *gathering {
 	kind, route := sums(of.each), sums(all.each)
-	start := b.second(b.started.Add(time.Second - 1)) // the first that lies after it as a whole
+	// The first that lies after it as a whole; the deploy may begin outside of the window.
+	start := min(max(b.second(b.started.Add(time.Second-1)), 0), len(of.each))
 	for _, length := range clusterSpans {
 		n := min(int(length/time.Second), len(of.each))
 		usual := 0

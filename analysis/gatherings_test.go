@@ -1,6 +1,9 @@
 package analysis
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // A route is asked ten times in each of the 300 s, the deploy starts at 60.
 func TestGatherings(t *testing.T) {
@@ -128,5 +131,25 @@ func TestGatheringsWhileTheDeployIsAtWork(t *testing.T) {
 	b.phase("drain", 200, 210)
 	if g := b.gather(of, all, .01); g != nil {
 		t.Errorf("long before the drain: %+v", g)
+	}
+}
+
+// A window may begin after the deploy did, and then all of it is after the start; or end
+// before, and then nothing is.
+func TestGatheringsWhereTheDeployBeginsOutsideOfTheWindow(t *testing.T) {
+	for _, c := range []struct {
+		started float64
+		want    bool
+	}{{-90, true}, {0, true}, {500, false}} {
+		b := newTable()
+		b.started = b.from.Add(time.Duration(c.started * float64(time.Second)))
+		of, all := &series{each: make([]int, 301), after: 10}, &series{each: make([]int, 301), after: 3000}
+		for i := range 300 {
+			all.each[i] = 10
+		}
+		of.each[0] = 10
+		if g := b.gather(of, all, .01); (g != nil) != c.want || g != nil && !g.from.Equal(b.from) {
+			t.Errorf("started at %v: %+v", c.started, g)
+		}
 	}
 }
