@@ -90,8 +90,8 @@ func TestServingByAnotherClock(t *testing.T) {
 		t.Errorf("by %v", l.witnesses)
 	}
 	// Of two that came first, the one that surely was there by then is printed.
-	l.points = append(l.points, point{at: b.at(119.8), by: b.at(120)})
-	slices.SortFunc(l.points, func(x, y point) int { return x.at.Compare(y.at) })
+	l.points = append(l.points, served{point: point{at: b.at(119.8), by: b.at(120)}})
+	slices.SortFunc(l.points, func(x, y served) int { return x.at.Compare(y.at) })
 	c = cycle{stop: b.at(100), ready: b.at(110)}
 	if b.serve(l, &c, b.to); !c.firstServedAt().Equal(b.at(120)) {
 		t.Errorf("first %s", b.seconds(c.firstServedAt()))

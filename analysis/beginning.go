@@ -59,8 +59,8 @@ func (b *bench) firstSign(l *life) (at time.Time, ejected bool) {
 // last sent what it answered well, or, if that is earlier, since the first of the checks
 // may have failed that took it out. Zero where it is not known to have been at work.
 func (b *bench) failingSince(l *life, sign time.Time, ejected bool) (since time.Time) {
-	for _, p := range l.succeeded {
-		if p.before(sign) {
+	for _, p := range l.points {
+		if !p.failed && p.before(sign) {
 			since = latest(since, p.at)
 		}
 	}

@@ -81,10 +81,15 @@ func (b *bench) findEmpty() {
 // to its targets: of every second's cell, from its first start to its last end or the
 // second's; and the moment of its last answer.
 func (b *bench) sentTimes() map[string][]span {
-	times := map[string][]span{}
+	lists := map[string]*[]span{}
 	add := func(group string, from time.Time, to point) {
 		group = b.pool(group)
-		times[group] = cover(times[group], span{from, latest(to.at.Add(time.Microsecond), to.by)})
+		list, ok := lists[group]
+		if !ok {
+			list = new([]span)
+			lists[group] = list
+		}
+		*list = cover(*list, span{from, latest(to.at.Add(time.Microsecond), to.by)})
 	}
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
@@ -107,8 +112,9 @@ func (b *bench) sentTimes() map[string][]span {
 			add(group, at, b.point(h.Source, at))
 		}
 	}
-	for group := range times {
-		times[group] = union(times[group])
+	times := map[string][]span{}
+	for group, list := range lists {
+		times[group] = union(*list)
 	}
 	return times
 }

@@ -34,7 +34,7 @@ func (b *bench) failureWindows(l *life, c cycle) []FailureWindow {
 				last := cluster[n-1]
 				_, ended := b.asServed(&last)
 				began, _ := b.asServed(&f)
-				if f.start.Sub(last.end) > pause || anyBetween(l.succeeded, ended, began) {
+				if f.start.Sub(last.end) > pause || l.surelyServedWell(ended, began) {
 					flush()
 				}
 			}
@@ -105,35 +105,6 @@ func (l *life) belongs(c cycle, f failure) bool {
 	return at == c
 }
 
-// anyBetween reports whether one of some points surely was between two moments.
-func anyBetween(points []point, from, to time.Time) bool {
-	begun := inside(points, func(p point) time.Time { return p.at }, from.Add(time.Nanosecond), to)
-	return slices.ContainsFunc(begun, func(p point) bool { return !p.by.After(to) })
-}
-
-// mayHaveServed reports whether one of the moments at which a target served can have
-// been between two others.
-func (l *life) mayHaveServed(from, to time.Time) bool {
-	return slices.ContainsFunc(l.points, func(p point) bool { return p.by.After(from) && p.at.Before(to) })
-}
-
-// servedAround are the last moment at which a target is known to have served until
-// another one, and the first from then on; zero where it did not.
-func (l *life) servedAround(at time.Time) (before, after time.Time) {
-	first, _ := slices.BinarySearchFunc(l.points, at, func(p point, t time.Time) int { return p.at.Compare(t) })
-	for i := first - 1; i >= 0 && before.IsZero(); i-- {
-		if l.points[i].before(at) {
-			before = l.points[i].at
-		}
-	}
-	if first < len(l.points) {
-		if after = l.points[first].by; after.Equal(at) {
-			before = after
-		}
-	}
-	return before, after
-}
-
 func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWindow {
 	from, to := cluster[0].end, cluster[0].end
 	first := cluster[0].endBy() // the latest at which one of them had ended
@@ -169,7 +140,10 @@ func (b *bench) asServed(f *failure) (from, to time.Time) {
 // failure ended at to, and at the latest by another moment.
 func (l *life) upperBound(from, to, by time.Time) *float64 {
 	var before, after time.Time
-	for _, p := range l.succeeded {
+	for _, p := range l.points {
+		if p.failed {
+			continue
+		}
 		if !p.by.After(from) {
 			before = p.at
 		} else if p.at.After(to) && !p.at.Before(by) {

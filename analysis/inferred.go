@@ -98,7 +98,7 @@ func (b *bench) absences(l *life) []cycle {
 			list = append(list, c)
 		}
 	}
-	pauses := b.pauses(l)
+	pauses := l.pauses()
 	spans, source := l.displayed()
 	for _, s := range spans {
 		shown := false
@@ -111,7 +111,7 @@ func (b *bench) absences(l *life) []cycle {
 				add(c)
 			}
 		}
-		if !shown && !anyBetween(l.points, s.from, s.to) && s.to.After(b.started) {
+		if !shown && !l.surelyServed(s.from, s.to) && s.to.After(b.started) {
 			b.undecided = true
 		}
 	}
@@ -158,45 +158,9 @@ func (l *life) displayed() (spans []span, source string) {
 	return spans, source
 }
 
-// pause is what lies between two moments at which a target served.
-type pause struct{ last, next point }
-
-// sure is when it served nothing, wherever in their seconds the two moments were.
-func (p pause) sure() span { return span{p.last.by, p.next.at} }
-
 // cycle is an absence of which a source tells.
 func (p pause) cycle(source string) cycle {
 	return cycle{inferred: source, lastServed: p.last.at, lastServedBy: p.last.by, firstServedFrom: p.next.at, firstServed: p.next.by}
-}
-
-// pauses are the stretches, ascending, from a moment at which a target was sent what it
-// answered to the next at which it may have been; many are empty. Within a second's cell,
-// when it served is not known.
-func (b *bench) pauses(l *life) []pause {
-	served := make([]pause, 0, len(l.points)) // at first from the first moment of each to its last
-	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; c.Target == l.name && c.TargetStatus > 0 && b.counting[c.Source] {
-			began := c.begun()
-			served = append(served, pause{b.point(c.Source, began.from), b.point(c.Source, began.to)})
-		}
-	}
-	for i := range b.obs.Handled {
-		if at, ok := b.servedAt(i); ok && b.obs.Handled[i].Target == l.name {
-			h := &b.obs.Handled[i]
-			sent := b.sentBefore(h, at).than(b.ahead(h.Source, b.servingClock))
-			served = append(served, pause{sent, sent})
-		}
-	}
-	slices.SortFunc(served, func(x, y pause) int { return x.last.at.Compare(y.last.at) })
-	list := served[:0] // each takes the place of the one before it, which was read
-	var last point
-	for i, s := range served {
-		if i > 0 {
-			list = append(list, pause{last, s.last})
-		}
-		last = point{at: latest(last.at, s.next.at), by: latest(last.by, s.next.by)}
-	}
-	return list
 }
 
 // ejectedInferred says whether a target whose leaving was inferred had been taken out by

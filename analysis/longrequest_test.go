@@ -243,8 +243,8 @@ func TestWhatALineSaysOfASuccess(t *testing.T) {
 		}
 		b.readServing()
 		l := b.byName["api-1"]
-		if got := len(l.succeeded) == 1; got != c.well || len(l.points) != 1 {
-			t.Errorf("%s: well %v, want %v", c.name, got, c.well)
+		if len(l.points) != 1 || l.points[0].failed == c.well {
+			t.Errorf("%s: %+v, well %v", c.name, l.points, c.well)
 		}
 		from := 100.0
 		if c.outcome != "" {

@@ -51,12 +51,8 @@ func (b *bench) cellInside(c *Cell, from, to time.Time) bool {
 	return !c.First.Before(from) && b.surely(c.Source, c.Last, from, to)
 }
 
-// point is a moment at which a target was sent a request that it answered: not before
-// at, and at the latest by. Where another clock recorded it, ahead is by how much.
-type point struct {
-	at, by time.Time
-	ahead  spread
-}
+// point is a moment that was not before at, and at the latest by.
+type point struct{ at, by time.Time }
 
 // before reports whether it surely was before another moment.
 func (p point) before(t time.Time) bool { return p.at.Before(t) && !p.by.After(t) }
@@ -64,7 +60,11 @@ func (p point) before(t time.Time) bool { return p.at.Before(t) && !p.by.After(t
 // point is a moment of a source.
 func (b *bench) point(source string, t time.Time) point { return point{at: t, by: b.by(source, t)} }
 
-// than is a point by another clock, which the one that recorded it is ahead of.
-func (p point) than(ahead spread) point {
-	return point{p.at.Add(-ahead.most), p.by.Add(-ahead.least), ahead}
+// than is a point by another clock, which the one that recorded it is ahead of; by the
+// same one where it is nil.
+func (p point) than(ahead *spread) point {
+	if ahead == nil {
+		return p
+	}
+	return point{p.at.Add(-ahead.most), p.by.Add(-ahead.least)}
 }

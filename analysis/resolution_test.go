@@ -63,9 +63,8 @@ func TestWhatIsSureOfAMoment(t *testing.T) {
 func (b *table) coarse(name string, points ...float64) *life {
 	l := b.byName[name]
 	for _, p := range points {
-		l.points = append(l.points, point{at: b.at(p), by: b.at(p + 1)})
+		l.points = append(l.points, served{point: point{at: b.at(p), by: b.at(p + 1)}})
 	}
-	l.succeeded = l.points
 	return l
 }
 
@@ -86,7 +85,7 @@ func TestServingOfWholeSeconds(t *testing.T) {
 		{95, 110.5, true, true},
 		{109, 110.5, false, true},
 	} {
-		if surely, may := anyBetween(l.points, b.at(c.from), b.at(c.to)), l.mayHaveServed(b.at(c.from), b.at(c.to)); surely != c.surely || may != c.may {
+		if surely, may := l.surelyServed(b.at(c.from), b.at(c.to)), l.mayHaveServed(b.at(c.from), b.at(c.to)); surely != c.surely || may != c.may {
 			t.Errorf("served in (%v, %v): surely %v, perhaps %v", c.from, c.to, surely, may)
 		}
 	}

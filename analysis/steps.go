@@ -105,7 +105,7 @@ func (b *bench) another(s step, stops []step, repeats bool) bool {
 	if _, back := b.returnAfter(l, last, s.At); back {
 		return true
 	}
-	return repeats && anyBetween(l.points, last.Add(apart), s.At) && slices.ContainsFunc(stops, func(told step) bool {
+	return repeats && l.surelyServed(last.Add(apart), s.At) && slices.ContainsFunc(stops, func(told step) bool {
 		return told.Inferred == s.Inferred && s.At.Sub(told.At) > apart
 	})
 }
@@ -170,7 +170,7 @@ func (b *bench) checkStops() {
 			// It was sent what it answered well, long after it was told to stop and long before
 			// it was ready.
 			from, to := c.stop.Add(2*time.Second+b.doubt), c.ready.Add(-b.slack(l.group)-b.doubt)
-			if !c.stop.IsZero() && !c.ready.IsZero() && from.Before(to) && anyBetween(l.succeeded, from, to) && c.killed.IsZero() {
+			if !c.stop.IsZero() && !c.ready.IsZero() && from.Before(to) && l.surelyServedWell(from, to) && c.killed.IsZero() {
 				b.servedThrough = append(b.servedThrough, TargetSpan{l.name, Span{Time{c.stop}, Time{c.ready}, seconds(c.ready.Sub(c.stop))}})
 				b.doubtful = true
 			}

@@ -57,9 +57,8 @@ func (b *table) lost(target string, start, end float64) *failure {
 func (b *table) life(name string, points ...float64) *life {
 	l := b.byName[name]
 	for _, p := range points {
-		l.points = append(l.points, point{at: b.at(p), by: b.at(p)})
+		l.points = append(l.points, served{point: point{at: b.at(p), by: b.at(p)}})
 	}
-	l.succeeded = l.points
 	return l
 }
 

@@ -12,8 +12,7 @@ type life struct {
 	name, group string
 	groups      map[string]bool // all groups in which it was seen; its figures are by one of them, group
 	witnesses   map[string]bool // clocks by which points are; of one that served, the serving clock
-	points      []point         // moments at which it was sent what it answered, ascending by the earliest that they were
-	succeeded   []point         // those of them at which it was sent what it answered well
+	points      []served        // moments at which it was sent what it answered, ascending by the earliest that they were
 	cycles      []cycle         // one for every time it stopped, or at least one
 	usualPause  time.Duration   // 99th percentile of the pauses between them
 	changes     []change        // of its polled state, into and out of rotation
@@ -64,127 +63,6 @@ type change struct {
 	in           bool
 	before, seen time.Time // last poll with the old state, first with the new
 	source       string
-}
-
-// readServing finds when each target is known to have served: the first and the last
-// start of every second's cell in the counting access logs in which it answered, and
-// every probe request that its own log answers. What it served is dated by when it was
-// sent: that it still worked on a request which it had before says of no later moment
-// that the load balancer sent to it. And all of it is dated by one clock, the serving
-// clock, within what is known of the one that recorded it.
-func (b *bench) readServing() {
-	b.servingClock = b.findServingClock()
-	// There may be millions of moments: they are counted before there is room made for them.
-	all, well := map[*life]int{}, map[*life]int{}
-	b.eachServed(func(l *life, failed bool, _ point) {
-		all[l]++
-		if !failed {
-			well[l]++
-		}
-	})
-	for l, n := range all {
-		l.witnesses[b.servingClock] = true
-		l.points = make([]point, 0, n)
-		if well[l] < n {
-			l.succeeded = make([]point, 0, well[l])
-		}
-	}
-	b.eachServed(func(l *life, failed bool, p point) {
-		l.points = append(l.points, p)
-		if !failed && well[l] < all[l] {
-			l.succeeded = append(l.succeeded, p)
-		}
-	})
-	for _, l := range b.lives {
-		sortPoints(l.points)
-		if well[l] == all[l] {
-			l.succeeded = l.points
-		} else {
-			sortPoints(l.succeeded)
-		}
-		if n := len(l.points); n > 0 {
-			l.usualPause = percentilePause(l.points)
-			b.servedFrom, b.servedTo = earliest(b.servedFrom, l.points[0].at), latest(b.servedTo, l.points[n-1].at)
-		}
-	}
-	b.readStates()
-}
-
-// eachServed visits what targets are known to have answered, by the serving clock.
-func (b *bench) eachServed(visit func(l *life, failed bool, p point)) {
-	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; c.TargetStatus > 0 && c.Target != "" && b.counting[c.Source] {
-			l, ahead, began := b.byName[c.Target], b.ahead(c.Source, b.servingClock), c.begun()
-			visit(l, c.Outcome.Failure(), b.point(c.Source, began.from).than(ahead))
-			visit(l, c.Outcome.Failure(), b.point(c.Source, began.to).than(ahead))
-		}
-	}
-	for i := range b.obs.Handled {
-		if at, ok := b.servedAt(i); ok {
-			h := &b.obs.Handled[i]
-			visit(b.byName[h.Target], b.handledBadly(h), b.sentBefore(h, at).than(b.ahead(h.Source, b.servingClock)))
-		}
-	}
-}
-
-func sortPoints(points []point) {
-	slices.SortFunc(points, func(x, y point) int {
-		if c := x.at.Compare(y.at); c != 0 {
-			return c
-		}
-		return x.by.Compare(y.by)
-	})
-}
-
-// findServingClock is the clock of the first access log that counts and shows a target
-// serving; our own where none does.
-func (b *bench) findServingClock() string {
-	shows := map[string]bool{}
-	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; c.TargetStatus > 0 && c.Target != "" {
-			shows[c.Source] = true
-		}
-	}
-	for _, balancer := range b.obs.Service.LoadBalancers {
-		for _, log := range balancer.AccessLogs {
-			if log.Counts && shows[log.Name] {
-				return log.Name
-			}
-		}
-	}
-	return proberAt("")
-}
-
-// sentBefore is when a request that an application answered at a moment was sent to it:
-// no longer before than the prober waited for the answer.
-func (b *bench) sentBefore(h *HandledRequest, at time.Time) point {
-	sent := b.point(h.Source, at)
-	if p := b.sent[probeID{h.Run, h.Seq}]; p != nil {
-		sent.at = at.Add(-p.Done.Sub(p.Sent))
-	}
-	return sent
-}
-
-// handledBadly reports whether a request that an application answered was no success:
-// as its prober saw it, or, where nothing of that is known, by the status.
-func (b *bench) handledBadly(h *HandledRequest) bool {
-	if p := b.sent[probeID{h.Run, h.Seq}]; p != nil {
-		return p.Outcome.Failure() || p.Outcome == OutcomeDrain503
-	}
-	return h.Status >= 500
-}
-
-// percentilePause is the 99th percentile of the pauses between moments in order.
-func percentilePause(points []point) time.Duration {
-	if len(points) < 2 {
-		return 0
-	}
-	gaps := make([]time.Duration, 0, len(points)-1)
-	for i := 1; i < len(points); i++ {
-		gaps = append(gaps, points[i].at.Sub(points[i-1].at))
-	}
-	slices.Sort(gaps)
-	return gaps[nearestRank(.99, len(gaps))-1]
 }
 
 // readStates finds the moments between which each polled state changed.
@@ -284,17 +162,16 @@ func (b *bench) serve(l *life, c *cycle, until time.Time) {
 	if divide.IsZero() {
 		divide, _ = b.returnAfter(l, c.stop, until)
 	}
-	var maybe point
-	first := func(of *point, p point) {
+	var maybe, again served
+	first := func(of *served, p served) {
 		if of.by.IsZero() || p.by.Before(of.by) {
 			*of = p
 		}
 	}
-	var again point
 	for _, p := range l.points {
 		switch {
 		case p.before(divide):
-			c.lastServed, c.lastAhead, c.lastServedBy = p.at, p.ahead.most, latest(c.lastServedBy, p.by)
+			c.lastServed, c.lastAhead, c.lastServedBy = p.at, p.ahead().most, latest(c.lastServedBy, p.by)
 		case !p.at.Before(until):
 		case p.at.Before(divide):
 			// On either side. What was asked after the stop is taken for the return, not for
@@ -312,7 +189,7 @@ func (b *bench) serve(l *life, c *cycle, until time.Time) {
 	if again.by.IsZero() { // nothing surely after it: it is the one on either side, or none
 		again = maybe
 	}
-	c.firstServed, c.firstAhead = again.by, again.ahead.least
+	c.firstServed, c.firstAhead = again.by, again.ahead().least
 }
 
 // returnAfter is when a target was back from a stop of whose end no step tells, as it
