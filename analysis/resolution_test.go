@@ -88,6 +88,9 @@ func TestServingOfWholeSeconds(t *testing.T) {
 		if surely, may := l.surelyServed(b.at(c.from), b.at(c.to)), l.mayHaveServed(b.at(c.from), b.at(c.to)); surely != c.surely || may != c.may {
 			t.Errorf("served in (%v, %v): surely %v, perhaps %v", c.from, c.to, surely, may)
 		}
+		if well := l.surelyServedWell(b.at(c.from), b.at(c.to)); well != c.surely {
+			t.Errorf("served well in (%v, %v): %v", c.from, c.to, well)
+		}
 	}
 	for _, c := range []struct{ at, before, after float64 }{
 		{105, 100, 111}, {100.5, 90, 111}, {100, 90, 101}, {101, 100, 111}, {90.5, 0, 101}, {111, 110, 0},

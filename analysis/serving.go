@@ -14,8 +14,8 @@ type served struct {
 	edge     edge
 }
 
-// edge tells which end of a stretch a moment is, in which a second's cell holds several
-// requests and when each of them was sent is not known.
+// edge tells which end of a stretch a moment is: of that in which the requests of one
+// second's cell were sent, of which it is not known when each was.
 type edge int8
 
 const (
@@ -59,8 +59,9 @@ func (b *bench) readServing() {
 // millions: they are counted by slots of time, which tells where those of each begin, and
 // only within a slot they need to be sorted.
 func (b *bench) placeServed() {
-	width := max(time.Second, b.to.Sub(b.from)/slots)
-	last := max(int(b.to.Sub(b.from)/width), 0)
+	window := max(b.to.Sub(b.from), 0)
+	width := max(time.Second, window/slots)
+	last := int(window / width)
 	slot := func(t time.Time) int { return min(max(int(t.Sub(b.from)/width), 0), last) }
 	ends := map[*life][]int32{} // of each slot, in points; at first how many are in it, then its begin, which grows
 	b.eachServed(func(l *life, p served) {
@@ -112,20 +113,14 @@ func (b *bench) eachServed(visit func(l *life, p served)) {
 			continue
 		}
 		l, began, ahead := b.byName[c.Target], c.begun(), ahead(c.Source)
-		p := served{recorded: ahead, failed: c.Outcome.Failure()}
-		first, last := p, p
-		first.point, last.point = b.point(c.Source, began.from).than(ahead), b.point(c.Source, began.to).than(ahead)
-		if began.to.After(began.from) {
-			first.edge, last.edge = opens, closes
-		}
-		visit(l, first)
-		visit(l, last)
+		visit(l, served{b.point(c.Source, began.from).than(ahead), ahead, c.Outcome.Failure(), opens})
+		visit(l, served{b.point(c.Source, began.to).than(ahead), ahead, c.Outcome.Failure(), closes})
 	}
 	for i := range b.obs.Handled {
 		if at, ok := b.servedAt(i); ok {
 			h := &b.obs.Handled[i]
 			ahead := ahead(h.Source)
-			visit(b.byName[h.Target], served{point: b.sentBefore(h, at).than(ahead), recorded: ahead, failed: b.handledBadly(h)})
+			visit(b.byName[h.Target], served{b.sentBefore(h, at).than(ahead), ahead, b.handledBadly(h), alone})
 		}
 	}
 }
@@ -173,7 +168,7 @@ func percentilePause(points []served) time.Duration {
 	if len(points) < 2 {
 		return 0
 	}
-	gaps := make([]time.Duration, 0, len(points)-1)
+	gaps := make([]time.Duration, 0, len(points))
 	for i := 1; i < len(points); i++ {
 		gaps = append(gaps, points[i].at.Sub(points[i-1].at))
 	}
