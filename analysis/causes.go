@@ -92,11 +92,11 @@ func (b *bench) meetsDeploy(f *failure) bool {
 }
 
 // atRisk reports whether a failure lies in its target's own risky time, from its
-// drain mark or stop to its return, with slack; or may, where nothing tells when any
-// target of the deploy was stopped.
+// drain mark or stop to its return, with slack; or may, where nothing tells when it was
+// stopped.
 func (b *bench) atRisk(f *failure) bool {
 	l := b.byName[f.target]
-	if l == nil || b.stopsUnknown() {
+	if l == nil || b.stopsUnknown() || b.passedBy(l) && b.mayHaveRestarted(l, f) {
 		return true
 	}
 	slack := b.slack(l.group)
@@ -108,12 +108,6 @@ func (b *bench) atRisk(f *failure) bool {
 		from, to := b.cycleAhead(l, c, b.clock(f)).between(f)
 		return !to.Before(c.atRiskFrom().Add(-slack)) && !from.After(back.Add(slack))
 	})
-}
-
-// stopsUnknown reports whether neither a step nor a state nor traffic tells of any target
-// what the deploy did to it.
-func (b *bench) stopsUnknown() bool {
-	return b.obs.Deploy.ID != "" && !slices.ContainsFunc(b.lives, func(l *life) bool { return len(l.cycles) > 0 })
 }
 
 // meetsNeighbor reports whether a failure meets the time from a stop of the target by

@@ -129,7 +129,8 @@ func TestWhoIsAtRisk(t *testing.T) {
 		{"earlier", "api-1", 97, 97.9, nil, false},
 		{"the timeout after it was back", "api-1", 117, 118, nil, true},
 		{"later", "api-1", 117.1, 118, nil, false},
-		{"the other", "api-2", 105, 106, nil, false},
+		{"the other, of which nothing tells", "api-2", 105, 106, nil, true},
+		{"the other, which served too closely around it", "api-2", 105, 106, func(b *table) { b.life("api-2", 104, 107) }, false},
 		{"one that nothing else names", "gone", 200, 201, nil, true},
 		{"from its mark on", "api-1", 80, 81, func(b *table) { b.life("api-1").cycles[0].marked = b.at(80) }, true},
 		{"never back", "api-1", 299, 300, func(b *table) { b.leave() }, true},
@@ -304,6 +305,7 @@ func TestStopsOfOtherDeploys(t *testing.T) {
 
 func TestOrderOfCauses(t *testing.T) {
 	background := func(b *table) { // 60 s before the start had one of the kind, and 240 s after have no more
+		b.life("api-2", 149, 152) // it was not restarted in between
 		b.phase("baseline", 0, 60).Traffic[ClassUser] = &Counts{Requests: 1000}
 		b.phase("build", 60, 300).Traffic[ClassUser] = &Counts{Requests: 4000}
 		b.cell("alb", "api-1", 1, 1, 1)

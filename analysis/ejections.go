@@ -90,7 +90,7 @@ func (b *bench) quietBefore(l *life, c cycle) bool {
 // moment: it served before and after, no further apart than it usually pauses.
 func (b *bench) othersServe(l *life, at time.Time) bool {
 	for _, other := range b.lives {
-		if other == l || b.pool(other.group) != b.pool(l.group) {
+		if !b.mates(l, other) {
 			continue
 		}
 		if before, after := other.servedAround(at); !after.IsZero() && after.Sub(before) <= pollReach*max(other.usualPause, time.Second) {

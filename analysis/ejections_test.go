@@ -258,3 +258,54 @@ func TestLastSentIsOneThatAClientLeft(t *testing.T) {
 		}
 	}
 }
+
+// api-1 was told to stop at 100 and was ready at 110; a request failed of which nobody says
+// where it was sent.
+func TestFailuresThatMayHaveBeenSentToAStoppedTarget(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		start, end float64
+		bend       func(*table, *failure)
+		want       bool
+	}{
+		{"while it was stopped", 104, 105, nil, true},
+		{"until it was", 98, 99.9, nil, false},
+		{"as it was", 99, 100, nil, true},
+		{"as it was ready", 110, 111, nil, false},
+		{"before it was ready", 109.9, 111, nil, true},
+		{"sent to another", 104, 105, func(_ *table, f *failure) { f.target = "api-2" }, false},
+		{"meant for another group", 104, 105, func(_ *table, f *failure) { f.group = "web" }, false},
+		{"for want of a target", 104, 105, func(_ *table, f *failure) { f.status = 503 }, false},
+		{"when it was out", 104, 105, func(b *table, _ *failure) { b.life("api-1").cycles[0].out = b.at(101) }, false},
+		{"before it was out", 101, 102, func(b *table, _ *failure) { b.life("api-1").cycles[0].out = b.at(101) }, true},
+	} {
+		b := newTable()
+		l := b.life("api-1")
+		l.group = "api"
+		b.cut("api-1")
+		f := b.lost("", c.start, c.end)
+		if c.bend != nil {
+			c.bend(b, f)
+		}
+		if got := b.failedSomewhere(l, l.cycles[0]); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+// api-1 is killed at 100 and served until then; what is sent to it until 104 fails, and the
+// log does not say where. Nobody can say that it had left before.
+func TestKilledWhileFailuresNameNoTarget(t *testing.T) {
+	s := newShape(t, "api-1", "api-2")
+	s.serve("alb", "api", "api-1", 4, 0, 100, false)
+	s.serve("alb", "api", "api-1", 4, 120, 300, false)
+	s.serve("alb", "api", "api-2", 4, 0, 300, false)
+	s.step(StepProcessKilled, "api-1", 100)
+	s.step(StepAppReady, "api-1", 118)
+	s.claim(Judge(s.obs), ClaimEjectedBeforeStop, Supported, ReasonNoFailure) // nothing shows otherwise
+	s.serve("alb", "api", "", 4, 100, 104, true)
+	for i := range s.obs.Requests {
+		s.obs.Requests[i].Status = 502
+	}
+	s.claim(Judge(s.obs), ClaimEjectedBeforeStop, Inconclusive, ReasonServedUnknown)
+}

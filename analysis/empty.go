@@ -158,9 +158,14 @@ func (b *bench) refusedBy(k *CellKey, group string) bool {
 }
 
 // wantsTarget reports whether a load balancer answered requests by itself because it
-// had no target: with 503 (ALB, HAProxy), or with 502 (nginx: no live upstreams).
+// had no target: nginx with 502 ("no live upstreams"; its 503 is a limit's), others with
+// 503 (spec: domain facts §1.3, §6).
 func (b *bench) wantsTarget(k *CellKey, group string) bool {
-	return (k.Status == 502 || k.Status == 503) && b.refusedBy(k, group)
+	refuses := 503
+	if b.byNginx[k.Source] {
+		refuses = 502
+	}
+	return k.Status == refuses && b.refusedBy(k, group)
 }
 
 // longHoles tells which holes are unusually long: [pollReach] times the 99th percentile

@@ -73,6 +73,7 @@ func TestWhenAGroupIsEmpty(t *testing.T) {
 			s.obs.Requests[requests+i].Status = status
 		}
 	}
+	kind := func(s *shape, kind string) { s.obs.Service.LoadBalancers[0].AccessLogs[0].Kind = kind }
 	const fine, perhaps = "supported no_failure", "inconclusive served_unknown"
 	for _, c := range []struct {
 		name string
@@ -81,7 +82,10 @@ func TestWhenAGroupIsEmpty(t *testing.T) {
 	}{
 		{"nobody is refused", func(*shape) {}, perhaps},
 		{"everybody is refused", func(s *shape) { refuse(s, "api", 10, 100, 110, 503) }, "nobody 100–109.901; disproved zero_targets"},
-		{"by a load balancer that answers 502", func(s *shape) { refuse(s, "api", 10, 100, 110, 502) }, "nobody 100–109.901; disproved zero_targets"},
+		{"with a 502, which does not say that", func(s *shape) { refuse(s, "api", 10, 100, 110, 502) }, perhaps},
+		{"by nginx, with a 502", func(s *shape) { kind(s, "nginx"); refuse(s, "api", 10, 100, 110, 502) }, "nobody 100–109.901; disproved zero_targets"},
+		{"by nginx of whatever format, with a 502", func(s *shape) { kind(s, "nginx-json"); refuse(s, "api", 10, 100, 110, 502) }, "nobody 100–109.901; disproved zero_targets"},
+		{"by a limit of nginx, with a 503", func(s *shape) { kind(s, "nginx"); refuse(s, "api", 10, 100, 110, 503) }, perhaps},
 		{"by one that names no group", func(s *shape) { refuse(s, "", 10, 100, 110, 503) }, "nobody 100–109.901; disproved zero_targets"},
 		{"a gateway's timeout is no refusal", func(s *shape) { refuse(s, "api", 10, 100, 110, 504) }, perhaps},
 		{"an answer by the target itself is none", func(s *shape) {

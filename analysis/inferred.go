@@ -179,17 +179,6 @@ func (b *bench) ejectedInferred(l *life, c cycle, h HealthCheck) (string, []stri
 	return "yes", []string{"state-changed"}
 }
 
-// untoldStops are the targets that were ready again without a word of their stop.
-func (b *bench) untoldStops() []string {
-	names := []string{}
-	for _, l := range b.lives {
-		if slices.ContainsFunc(l.cycles, func(c cycle) bool { return c.inferred == "" && c.stop.IsZero() && !c.fell().IsZero() }) {
-			names = append(names, l.name)
-		}
-	}
-	return names
-}
-
 // inferredTargets are the targets of which no step tells why they were gone.
 func (b *bench) inferredTargets() []string {
 	var names []string

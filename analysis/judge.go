@@ -78,6 +78,7 @@ type bench struct {
 	lives    []*life                  // one per target, in the order of the configuration
 	byName   map[string]*life
 	counting map[string]bool            // access logs that count users
+	byNginx  map[string]bool            // those of them that nginx writes
 	named    map[string]map[string]bool // target groups that each of them names
 	switched map[string]string          // by the group that traffic was switched to, the one that it came from
 	failures []failure
@@ -142,7 +143,7 @@ func newBench(obs Observations) *bench {
 	sortInputs(&obs)
 	b := &bench{
 		obs: obs, from: obs.From, to: obs.To, seenTo: earliest(obs.At, obs.To),
-		byName: map[string]*life{}, counting: map[string]bool{}, named: map[string]map[string]bool{},
+		byName: map[string]*life{}, counting: map[string]bool{}, byNginx: map[string]bool{}, named: map[string]map[string]bool{},
 		handled: map[probeID][]HandledRequest{}, logged: map[probeID]*Request{}, sent: map[probeID]*ProbeRequest{},
 		ambiguous: map[probeID]bool{}, doubtfulLines: map[int]bool{},
 		coverage: map[string]*Coverage{}, passed: map[string]passing{}, prober: map[Class]bool{}, skewed: map[string]bool{}, spreads: map[cycleClock]spread{}, aheads: map[[2]string]spread{},
@@ -156,6 +157,7 @@ func newBench(obs Observations) *bench {
 		for _, log := range balancer.AccessLogs {
 			if log.Counts {
 				b.counting[log.Name] = true
+				b.byNginx[log.Name] = strings.HasPrefix(log.Kind, "nginx")
 			}
 		}
 	}

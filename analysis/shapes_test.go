@@ -32,12 +32,15 @@ func (s *shape) log(source string) {
 }
 
 // serve puts n requests a second on a target from one moment to another, each 1 ms
-// long; failed ones get a 502 that the target did not answer.
+// long; failed ones get a 502 that the target did not answer, or a 503 where there is none.
 func (s *shape) serve(source, group, target string, perSecond int, from, to float64, failed bool) {
 	for second := from; second < to; second++ {
 		key := CellKey{Second: s.at(second).Unix(), Source: source, TargetGroup: group, Target: target, Class: ClassUser, Outcome: OutcomeOK, Route: OtherRoute, Status: 200, TargetStatus: 200}
 		if failed {
 			key.Outcome, key.Status, key.TargetStatus = OutcomeLB5xx, 502, 0
+			if target == "" {
+				key.Status = 503
+			}
 		}
 		step := 1 / float64(perSecond)
 		c := Cell{CellKey: key, Count: perSecond, First: s.at(second), Last: s.at(second + float64(perSecond-1)*step + .001)}

@@ -247,14 +247,27 @@ func (b *bench) maskedSomewhere(from, to time.Time) bool {
 
 // wouldHaveSeen reports whether so many requests came from the last one that was sent to
 // the target until it was ready again that none of them going to it cannot be chance
-// (5 %), had it been in rotation.
+// (5 %), had it been in rotation; and none failed that may have been.
 func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
 	until := c.back(c.until)
 	since := latest(c.lastServed, b.lastSent(l.name, c.lastServed, until), b.from)
-	if b.groupSize(l.group) < 2 || b.maskedSomewhere(since, until) {
+	if b.groupSize(l.group) < 2 || b.maskedSomewhere(since, until) || b.failedSomewhere(l, c) {
 		return false
 	}
 	return b.passedOver(l, c, since, until)
+}
+
+// failedSomewhere reports whether requests failed that may have been sent to a target after
+// it was told to stop: nobody says where they were, and it is not known to have been out.
+// What the load balancer refused for want of a target was sent to none.
+func (b *bench) failedSomewhere(l *life, c cycle) bool {
+	until := c.back(c.until)
+	return slices.ContainsFunc(b.failures, func(f failure) bool {
+		from, to := b.cycleAhead(l, c, b.clock(&f)).between(&f)
+		wanted := (&CellKey{Source: f.source, Status: f.status, Outcome: f.outcome, TargetGroup: f.group})
+		return f.target == "" && b.meantForPool(&f, b.pool(l.group)) && !to.Before(c.stop) && from.Before(until) &&
+			!b.wasOut(l, c, &f) && !b.wantsTarget(wanted, b.pool(l.group))
+	})
 }
 
 // passedOver reports whether so many requests were sent to the other targets of a

@@ -237,7 +237,7 @@ func (b *bench) askedOthers(l *life) []span {
 		asked = cover(asked, span{second, second.Add(time.Second)})
 	}
 	for _, other := range b.lives {
-		if other != l && b.pool(other.group) == b.pool(l.group) {
+		if b.mates(l, other) {
 			for _, p := range other.points {
 				add(p.at)
 			}

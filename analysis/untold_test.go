@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -22,8 +24,18 @@ func TestAFailureIsNoBackgroundWhereNoStopIsKnown(t *testing.T) {
 	s.claim(r, ClaimNoUserFailureCaused, Inconclusive, ReasonUnexplained)
 	s.condition(r, "stops-unknown")
 
-	// A stop of the other that is told says when this deploy was at work.
+	// A stop of the other that is told says nothing of this one, which served nobody for as
+	// long as that one took.
 	s.restart("api-2", 200, 201)
+	r = Judge(s.obs)
+	if causes := r.Totals[ClassUser].Causes; causes[CauseBackground] != 1 || causes[CauseUnexplained] != 2 {
+		t.Errorf("causes %v, want one before the deploy and two unexplained", causes)
+	}
+	s.condition(r, "targets-untold")
+	// One that took longer than this one can have been away does.
+	steps := s.obs.Steps
+	s.obs.Steps = slices.Clone(steps[:len(steps)-2])
+	s.restart("api-2", 200, 203)
 	r = Judge(s.obs)
 	if causes := r.Totals[ClassUser].Causes; causes[CauseBackground] != 3 {
 		t.Errorf("causes %v, want background alone", causes)
@@ -96,5 +108,76 @@ func TestMarkedAndReadyWithoutAStop(t *testing.T) {
 	s.condition(r, "stops-unknown")
 	if got := time.Duration(r.SingleTarget[0].Seconds * float64(time.Second)); got < 28*time.Second || got > 28300*time.Millisecond {
 		t.Errorf("alone for %s, want 28 s", got)
+	}
+}
+
+// api-1 was stopped at 100 and ready at 110; of api-2 no step tells, and a request that it
+// was sent from 200 to 201 failed.
+func TestWhetherAnUntoldTargetMayHaveRestarted(t *testing.T) {
+	around := func(at ...float64) func(*table) { return func(b *table) { b.life("api-2", at...) } }
+	for _, c := range []struct {
+		name string
+		lay  func(*table)
+		want bool
+	}{
+		{"it served within half of that", around(198, 202.999), false},
+		{"not within half", around(198, 203), true},
+		{"never before", around(202), true},
+		{"never after", around(199), true},
+		{"as the request began and ended", around(200, 201), false},
+		{"only in between", around(200.1, 200.9), true},
+		{"badly before", func(b *table) { b.life("api-2", 198, 199.9, 202.9).points[1].failed = true }, false},
+		{"well so long before only", func(b *table) { b.life("api-2", 190, 199.9, 202.9).points[1].failed = true }, true},
+		{"in whole seconds, perhaps not before", func(b *table) { b.coarse("api-2", 196, 199.5, 201) }, true},
+		{"in whole seconds", func(b *table) { b.coarse("api-2", 198, 199, 201) }, false},
+		{"a shorter restart is known", func(b *table) { b.cut("api-1").ready = b.at(104); around(198, 200, 202)(b) }, true},
+		{"a longer one is known as well", func(b *table) { b.cut("api-1").ready = b.at(140); around(198, 202.9)(b) }, false},
+		{"one without an end is known as well", func(b *table) { b.cycle("api-1", 150, 0, 0); around(198, 202.9)(b) }, false},
+		{"one without a stop is known as well", func(b *table) { b.cycle("api-1", 0, 150, 151); around(198, 202.9)(b) }, false},
+		{"a shorter one, of another group", func(b *table) {
+			b.cut("api-1").ready = b.at(101)
+			b.byName["api-1"].group = "web"
+			around(199.9, 201.1)(b)
+		}, true}, // no restart of its own group is known
+		{"no restart is known from stop to return", func(b *table) {
+			b.byName["api-1"].cycles[0].ready, b.byName["api-1"].cycles[0].firstServed = time.Time{}, time.Time{}
+			around(199.9, 201.1)(b)
+		}, true},
+	} {
+		b := newTable()
+		b.cut("api-1")
+		c.lay(b)
+		if got := b.mayHaveRestarted(b.byName["api-2"], b.lost("api-2", 200, 201)); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+// Nothing tells of a target where something tells of another one of its group, in a deploy
+// that goes from one to the next.
+func TestOfWhomNothingTells(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lay  func(*table)
+		want string
+	}{
+		{"the other", func(*table) {}, "api-2"},
+		{"a deploy in place", func(b *table) { b.obs.Deploy.Kind = KindInPlace }, "api-2"},
+		{"a fault is of one target", func(b *table) { b.obs.Deploy.Kind = KindFault }, ""},
+		{"blue and green", func(b *table) { b.obs.Deploy.Kind = KindBlueGreen }, ""},
+		{"no deploy", func(b *table) { b.obs.Deploy.ID = "" }, ""},
+		{"both are told", func(b *table) { b.cut("api-2") }, ""},
+		{"none is told", func(b *table) { b.byName["api-1"].cycles = nil }, ""},
+		{"the told one is of another group", func(b *table) { b.byName["api-1"].group = "web" }, ""},
+		{"it was sent nothing", func(b *table) { b.byName["api-2"].points = nil }, ""},
+	} {
+		b := newTable()
+		b.life("api-1", 90, 120)
+		b.life("api-2", 90, 120)
+		b.cut("api-1")
+		c.lay(b)
+		if got := strings.Join(b.untoldTargets(), " "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
 	}
 }

@@ -57,6 +57,9 @@ func (b *bench) conditions() []Condition {
 	if targets := b.untoldStops(); len(targets) > 0 || b.stopsUnknown() {
 		add("stops-unknown", map[string]any{"targets": targets})
 	}
+	if targets := b.untoldTargets(); len(targets) > 0 {
+		add("targets-untold", map[string]any{"targets": targets})
+	}
 	users, probes := b.report.Totals[ClassUser], b.report.Totals[ClassProbe]
 	b.userConditions(add, users, probes)
 	for _, class := range []Class{ClassUser, ClassProbe} {

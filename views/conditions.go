@@ -37,6 +37,8 @@ func conditionSentence(code string, v values) string {
 			return "No step tells when " + names + " stopped: what failed there is held against all of the time from the last request served to the first one again."
 		}
 		return "No step tells when any target was stopped, and nothing else shows it: that a failure lies outside of such a time cannot be told."
+	case "targets-untold":
+		return "No step tells what was done to " + list(v.list("targets")) + ", as steps tell of others of the group: a failure there counts as background only where it served too closely before and after to have been restarted in between."
 	case "single-run":
 		return "This is a single run."
 	case "one-vantage-point":
