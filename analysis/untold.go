@@ -53,16 +53,19 @@ func (b *bench) untoldTargets() []string {
 // been sent what it answered well so soon before and after. Where no restart is known from
 // stop to return, none is too short.
 func (b *bench) mayHaveRestarted(l *life, f *failure) bool {
-	var shortest time.Duration
+	var restarts []time.Duration
 	for _, other := range b.lives {
 		if !b.mates(l, other) {
 			continue
 		}
 		for _, c := range other.cycles {
-			if back := c.back(time.Time{}); !c.stop.IsZero() && back.After(c.stop) && (shortest == 0 || back.Sub(c.stop) < shortest) {
-				shortest = back.Sub(c.stop)
+			if back := c.back(time.Time{}); !c.stop.IsZero() && back.After(c.stop) {
+				restarts = append(restarts, back.Sub(c.stop))
 			}
 		}
+	}
+	if len(restarts) == 0 {
+		return true
 	}
 	from, to := b.asServed(f)
 	var before, after time.Time
@@ -75,7 +78,7 @@ func (b *bench) mayHaveRestarted(l *life, f *failure) bool {
 			after = earliest(after, p.by)
 		}
 	}
-	return before.IsZero() || after.IsZero() || 2*after.Sub(before) >= shortest
+	return before.IsZero() || after.IsZero() || 2*after.Sub(before) >= slices.Min(restarts)
 }
 
 // mates reports whether two targets share the requests of a group.

@@ -131,14 +131,15 @@ func TestWhetherAnUntoldTargetMayHaveRestarted(t *testing.T) {
 		{"in whole seconds, perhaps not before", func(b *table) { b.coarse("api-2", 196, 199.5, 201) }, true},
 		{"in whole seconds", func(b *table) { b.coarse("api-2", 198, 199, 201) }, false},
 		{"a shorter restart is known", func(b *table) { b.cut("api-1").ready = b.at(104); around(198, 200, 202)(b) }, true},
-		{"a longer one is known as well", func(b *table) { b.cut("api-1").ready = b.at(140); around(198, 202.9)(b) }, false},
+		{"a longer one is known as well", func(b *table) { b.cut("api-1").ready = b.at(113); around(198, 203)(b) }, true},
+		{"one that was back at once", func(b *table) { b.cut("api-1").ready = b.at(100); around(198, 202.9)(b) }, false},
 		{"one without an end is known as well", func(b *table) { b.cycle("api-1", 150, 0, 0); around(198, 202.9)(b) }, false},
 		{"one without a stop is known as well", func(b *table) { b.cycle("api-1", 0, 150, 151); around(198, 202.9)(b) }, false},
-		{"a shorter one, of another group", func(b *table) {
-			b.cut("api-1").ready = b.at(101)
-			b.byName["api-1"].group = "web"
+		{"no restart of its own group is known", func(b *table) { b.byName["api-1"].group = "web"; around(199.9, 201.1)(b) }, true},
+		{"no stop is known", func(b *table) {
+			b.byName["api-1"].cycles[0].stop = time.Time{}
 			around(199.9, 201.1)(b)
-		}, true}, // no restart of its own group is known
+		}, true},
 		{"no restart is known from stop to return", func(b *table) {
 			b.byName["api-1"].cycles[0].ready, b.byName["api-1"].cycles[0].firstServed = time.Time{}, time.Time{}
 			around(199.9, 201.1)(b)
