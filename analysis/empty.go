@@ -119,20 +119,6 @@ func (b *bench) sentTimes() map[string][]span {
 	return times
 }
 
-// begun are the first and the last moment at which a cell's requests may have begun.
-func (c *Cell) begun() span {
-	second := time.Unix(c.Second, 0).UTC()
-	from := c.First
-	if from.Before(second) {
-		from = second
-	}
-	to := from
-	if c.Count > 1 {
-		to = latest(from, earliest(c.Last, second.Add(time.Second-time.Microsecond)))
-	}
-	return span{from, to}
-}
-
 // refusedFor are the requests that the load balancer refused for want of a target of a
 // group, or of one that the log does not name.
 func (b *bench) refusedFor(group string) []refusal {
@@ -148,24 +134,6 @@ func (b *bench) refusedFor(group string) []refusal {
 		}
 	}
 	return list
-}
-
-// refusedBy reports whether a load balancer answered requests that may have been meant for
-// a group with an error of its own, and no target was asked.
-func (b *bench) refusedBy(k *CellKey, group string) bool {
-	return b.counting[k.Source] && k.Outcome == OutcomeLB5xx && k.Target == "" &&
-		(b.pool(k.TargetGroup) == group || k.TargetGroup == "" && b.logs(k.Source, group))
-}
-
-// wantsTarget reports whether a load balancer answered requests by itself because it
-// had no target: nginx with 502 ("no live upstreams"; its 503 is a limit's), others with
-// 503 (spec: domain facts §1.3, §6).
-func (b *bench) wantsTarget(k *CellKey, group string) bool {
-	refuses := 503
-	if b.byNginx[k.Source] {
-		refuses = 502
-	}
-	return k.Status == refuses && b.refusedBy(k, group)
 }
 
 // longHoles tells which holes are unusually long: [pollReach] times the 99th percentile
@@ -195,23 +163,4 @@ func count(refused []refusal) int {
 		n += r.n
 	}
 	return n
-}
-
-// meantFor reports whether a failure may have been meant for a target group: the log
-// names it; or, where it names none, its target is of that group, or it names no target
-// either and is of a load balancer that may have the group.
-func (b *bench) meantFor(f *failure, group string) bool {
-	if f.group != "" {
-		return f.group == group
-	}
-	if l := b.byName[f.target]; l != nil {
-		return l.groups[group]
-	}
-	return b.logs(f.source, group)
-}
-
-// meantForPool reports whether a failure may have been meant for a target group, or for the
-// one that its traffic was switched to.
-func (b *bench) meantForPool(f *failure, group string) bool {
-	return b.meantFor(f, group) || b.switched[f.group] == group
 }

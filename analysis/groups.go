@@ -63,3 +63,40 @@ func (b *bench) logs(source, group string) bool {
 	groups := b.groupsBehind(source)
 	return len(groups) == 0 || b.named[source][group] || slices.ContainsFunc(groups, func(g TargetGroup) bool { return g.Name == group })
 }
+
+// meantFor reports whether a failure may have been meant for a target group: the log
+// names it; or, where it names none, its target is of that group, or it names no target
+// either and is of a load balancer that may have the group.
+func (b *bench) meantFor(f *failure, group string) bool {
+	if f.group != "" {
+		return f.group == group
+	}
+	if l := b.byName[f.target]; l != nil {
+		return l.groups[group]
+	}
+	return b.logs(f.source, group)
+}
+
+// meantForPool reports whether a failure may have been meant for a target group, or for the
+// one that its traffic was switched to.
+func (b *bench) meantForPool(f *failure, group string) bool {
+	return b.meantFor(f, group) || b.switched[f.group] == group
+}
+
+// refusedBy reports whether a load balancer answered requests that may have been meant for
+// a group with an error of its own, and no target was asked.
+func (b *bench) refusedBy(k *CellKey, group string) bool {
+	return b.counting[k.Source] && k.Outcome == OutcomeLB5xx && k.Target == "" &&
+		(b.pool(k.TargetGroup) == group || k.TargetGroup == "" && b.logs(k.Source, group))
+}
+
+// wantsTarget reports whether a load balancer answered requests by itself because it
+// had no target: nginx with 502 ("no live upstreams"; its 503 is a limit's), others with
+// 503 (spec: domain facts §1.3, §6).
+func (b *bench) wantsTarget(k *CellKey, group string) bool {
+	refuses := 503
+	if b.byNginx[k.Source] {
+		refuses = 502
+	}
+	return k.Status == refuses && b.refusedBy(k, group)
+}

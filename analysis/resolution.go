@@ -68,3 +68,17 @@ func (p point) than(ahead *spread) point {
 	}
 	return point{p.at.Add(-ahead.most), p.by.Add(-ahead.least)}
 }
+
+// begun are the first and the last moment at which a cell's requests may have begun.
+func (c *Cell) begun() span {
+	second := time.Unix(c.Second, 0).UTC()
+	from := c.First
+	if from.Before(second) {
+		from = second
+	}
+	to := from
+	if c.Count > 1 {
+		to = latest(from, earliest(c.Last, second.Add(time.Second-time.Microsecond)))
+	}
+	return span{from, to}
+}

@@ -15,7 +15,8 @@ const (
 )
 
 // probeStall fires for business probes that took at least a second and ten times
-// their usual time; requests that overlap and have the same cause are one finding. What was slow is told from the other witnesses of the moment:
+// their usual time; requests that overlap and have the same cause are one finding. What
+// was slow is told from the other witnesses of the moment:
 //
 //   - server: by the access log the target itself took at least half of it, or was sent
 //     it, for that long, and never answered;

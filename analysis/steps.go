@@ -140,8 +140,9 @@ func (b *bench) checkStart() {
 
 // checkStops compares each stop that was told with what else dates it: the
 // application's own line about a stop of that target, and the requests that were sent
-// to it and went well; failures do while it stops. Two that lie further apart than the clocks and a health check explain are marked:
-// then one of the clocks is wrong, and no failure is the service's background.
+// to it and went well; failures do while it stops. Two that lie further apart than the
+// clocks and a health check explain are marked: then one of the clocks is wrong, and no
+// failure is the service's background.
 func (b *bench) checkStops() {
 	for i := range b.steps {
 		s := &b.steps[i]

@@ -193,11 +193,12 @@ func (b *bench) serve(l *life, c *cycle, until time.Time) {
 }
 
 // returnAfter is when a target was back from a stop of whose end no step tells, as it
-// served; until when it did not. Sure is the end of the first pause, of that which the stop
-// meets or a later one, that held, for longer than it ever pauses, seconds in which others of its group served or requests failed: a
-// pause in which nobody asked for anything tells nothing. Where there is none, it is the
-// one that held most of them; and of several alike the first that is longer than it ever
-// pauses, or else the longest.
+// served; until when it did not. It is the end of a pause, of that which the stop meets or
+// a later one. A pause in which nobody asked for anything tells nothing: what counts are
+// the seconds in it in which others of the group served or requests failed. The first that
+// held more of them than it ever pauses is sure. Where there is none, it is the one that
+// held most; and of several alike the first that is longer than it ever pauses, or else
+// the longest.
 func (b *bench) returnAfter(l *life, stop, until time.Time) (at time.Time, sure bool) {
 	asked, long := b.askedOthers(l), pollReach*max(l.usualPause, time.Second)
 	var most, longest time.Duration
