@@ -301,21 +301,6 @@ func (b *bench) judgeEjected(c *Claim) {
 	}
 }
 
-// sentAfterStop counts what the load balancer still sent to a target after it was
-// told to stop: requests that failed there, and those that it yet answered.
-func (b *bench) sentAfterStop(l *life, c cycle) (n perClass, last time.Time) {
-	n, last = b.sentWhileDown(l, c)
-	until := c.back(c.until)
-	for i := range b.obs.Cells {
-		cell := &b.obs.Cells[i]
-		if cell.Target == l.name && cell.TargetStatus > 0 && !cell.Outcome.Failure() && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, cell.First) && b.point(cell.Source, cell.First).before(until) {
-			n.add(cell.Class, cell.Count)
-			last = latest(last, cell.Last)
-		}
-	}
-	return n, last
-}
-
 // endedAfter points at requests that were sent in a scope and failed after its end. A
 // failure counts by its end, so that it is none of the scope's; whoever asks about the
 // scope should still know.

@@ -50,35 +50,6 @@ func (b *bench) wasOut(l *life, c cycle, f *failure) bool {
 	return b.isOut(l, c, f.start.Add(ahead.least)) && b.isOut(l, c, f.start.Add(f.cut+ahead.most))
 }
 
-// lastSent is the last moment between two at which the access logs that count say that
-// a request was sent to a target and failed there, whether or not another one answered
-// it, or was left by its client; zero where there is none.
-func (b *bench) lastSent(target string, from, to time.Time) (last time.Time) {
-	for i := range b.obs.Requests {
-		r := &b.obs.Requests[i]
-		failed := r.Target == target && b.counting[r.Source] && r.Outcome.Failure()
-		if (failed || b.maskedOn(r, target)) && b.by(r.Source, r.moment()).After(from) && r.moment().Before(to) {
-			last = latest(last, b.by(r.Source, r.moment()))
-		}
-	}
-	for _, cell := range b.unkept {
-		began := cell.begun()
-		if cell.Target == target && b.counting[cell.Source] && b.by(cell.Source, began.to).After(from) && began.from.Before(to) {
-			last = latest(last, b.by(cell.Source, began.to))
-		}
-	}
-	for i := range b.obs.Cells {
-		cell := &b.obs.Cells[i]
-		if !b.leftBy(cell, target) {
-			continue
-		}
-		if began := cell.begun(); b.by(cell.Source, began.to).After(from) && began.from.Before(to) {
-			last = latest(last, b.by(cell.Source, began.to))
-		}
-	}
-	return last
-}
-
 // quietBefore reports whether a target served nothing before its stop for so many
 // requests of its group that it cannot be chance (5 %): until then it would have
 // answered what was sent to it.

@@ -185,55 +185,6 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 	return "unknown", []string{}
 }
 
-// sentWhileDown counts the requests that the access logs say were sent to the
-// target from its stop until it was ready again and that it did not answer, of every
-// class, and tells when the last of them was sent.
-func (b *bench) sentWhileDown(l *life, c cycle) (n perClass, last time.Time) {
-	n = perClass{}
-	until := c.back(c.until)
-	for i := range b.obs.Requests {
-		r := &b.obs.Requests[i]
-		if r.Target == l.name && b.counting[r.Source] && r.Outcome.Failure() && b.surelyAfter(l, c, r.Source, r.moment()) && b.point(r.Source, r.moment()).before(until) {
-			n.add(r.Class, 1)
-			last = latest(last, r.moment())
-		}
-		if b.maskedOn(r, l.name) && b.surelyAfter(l, c, r.Source, r.moment()) && b.point(r.Source, r.moment()).before(until) {
-			n.add(r.Class, 1) // it was sent there, and another target answered it
-			last = latest(last, r.moment())
-		}
-	}
-	for _, cell := range b.unkept { // to the second: its failures of a second that meets the time
-		began := cell.begun()
-		if cell.Target == l.name && b.counting[cell.Source] && b.surelyAfter(l, c, cell.Source, began.to) && b.point(cell.Source, began.from).before(until) {
-			n.add(cell.Class, cell.n)
-			last = latest(last, began.to)
-		}
-	}
-	for i := range b.obs.Cells {
-		cell := &b.obs.Cells[i]
-		if !b.leftBy(cell, l.name) {
-			continue
-		}
-		if began := cell.begun(); b.surelyAfter(l, c, cell.Source, began.from) && b.point(cell.Source, began.from).before(until) {
-			n.add(cell.Class, cell.Count)
-			last = latest(last, began.to)
-		}
-	}
-	return n, last
-}
-
-// leftBy reports whether requests were sent to a target that answered none of them, and
-// yet are no failures: their clients went away before.
-func (b *bench) leftBy(c *Cell, target string) bool {
-	return c.Target == target && c.TargetStatus == 0 && c.Outcome == OutcomeClientAbort && b.counting[c.Source]
-}
-
-// maskedOn reports whether a request was answered after an attempt at a target had
-// failed; "" asks for a target that the log does not name.
-func (b *bench) maskedOn(r *Request, target string) bool {
-	return len(r.FailedOn) > 0 && b.counting[r.Source] && !r.Outcome.Failure() && slices.Contains(r.FailedOn, target)
-}
-
 // maskedSomewhere reports whether, between two moments, attempts failed of which the
 // log does not say where they were sent.
 func (b *bench) maskedSomewhere(from, to time.Time) bool {
