@@ -7,8 +7,8 @@ import (
 )
 
 // inVain are requests that a load balancer sent to a target and that it did not
-// answer: they failed there, or another one answered them, or their clients left. They
-// were sent between two moments, by their log.
+// answer: they failed there, for good or until another one was asked, or their clients
+// left. They were sent between two moments, by their log.
 type inVain struct {
 	class    Class
 	source   string
@@ -23,7 +23,7 @@ func (b *bench) sentInVain(target string) iter.Seq[inVain] {
 		for i := range b.obs.Requests {
 			r := &b.obs.Requests[i]
 			failed := r.Target == target && b.counting[r.Source] && r.Outcome.Failure()
-			if (failed || b.maskedOn(r, target)) && !yield(inVain{r.Class, r.Source, r.moment(), r.moment(), 1, false}) {
+			if (failed || b.triedOn(r, target)) && !yield(inVain{r.Class, r.Source, r.moment(), r.moment(), 1, false}) {
 				return
 			}
 		}
@@ -95,8 +95,8 @@ func (b *bench) leftBy(c *Cell, target string) bool {
 	return c.Target == target && c.TargetStatus == 0 && c.Outcome == OutcomeClientAbort && b.counting[c.Source]
 }
 
-// maskedOn reports whether a request was answered after an attempt at a target had
-// failed; "" asks for a target that the log does not name.
-func (b *bench) maskedOn(r *Request, target string) bool {
-	return slices.Contains(r.FailedOn, target) && b.counting[r.Source] && !r.Outcome.Failure()
+// triedOn reports whether a request was tried at a target, and then at another one; ""
+// asks for a target that the log does not name.
+func (b *bench) triedOn(r *Request, target string) bool {
+	return slices.Contains(r.FailedOn, target) && b.counting[r.Source]
 }

@@ -198,7 +198,7 @@ type Request struct {
 	Before, TargetTook *time.Duration
 	ErrorReason        string
 	Attempts           int      // targets that were asked; 0 where the log cannot tell
-	FailedOn           []string // targets of the failed attempts that another one hid; "" where the log does not say
+	FailedOn           []string // targets of the failed attempts before the last one; "" where the log does not say
 	Object             string   // key of the object it stood in
 	Line               int      // 1-based line in that object
 }

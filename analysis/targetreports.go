@@ -185,11 +185,11 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 	return "unknown", []string{}
 }
 
-// maskedSomewhere reports whether, between two moments, attempts failed of which the
+// triedSomewhere reports whether, between two moments, attempts failed of which the
 // log does not say where they were sent.
-func (b *bench) maskedSomewhere(from, to time.Time) bool {
+func (b *bench) triedSomewhere(from, to time.Time) bool {
 	for i := range b.obs.Requests {
-		if r := &b.obs.Requests[i]; b.maskedOn(r, "") && !r.End.Before(from) && r.moment().Before(to) {
+		if r := &b.obs.Requests[i]; b.triedOn(r, "") && !r.End.Before(from) && r.moment().Before(to) {
 			return true
 		}
 	}
@@ -202,7 +202,7 @@ func (b *bench) maskedSomewhere(from, to time.Time) bool {
 func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
 	until := c.back(c.until)
 	since := latest(c.lastServed, b.lastSent(l.name, c.lastServed, until), b.from)
-	if b.groupSize(l.group) < 2 || b.maskedSomewhere(since, until) || b.failedSomewhere(l, c) {
+	if b.groupSize(l.group) < 2 || b.triedSomewhere(since, until) || b.failedSomewhere(l, c) {
 		return false
 	}
 	return b.passedOver(l, c, since, until)
