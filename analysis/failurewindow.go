@@ -177,12 +177,13 @@ func (b *bench) fillFromProbes(w *FailureWindow, l *life, class Class, from, to 
 			continue
 		}
 		run = 0
-		if target, answered := b.sentTo(p); answered {
-			if target == l.name {
-				w.Boundary++
-			} else {
-				w.ServedByOthers++
-			}
+		switch target, answered := b.sentTo(p); {
+		case !answered:
+			w.Unattributed++
+		case target == l.name:
+			w.Boundary++
+		default:
+			w.ServedByOthers++
 		}
 	}
 	w.LongestRun = &longest

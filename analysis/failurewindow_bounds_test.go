@@ -202,11 +202,14 @@ func TestProbesInAFailureWindow(t *testing.T) {
 		}
 		b.obs.Probes = append(b.obs.Probes, one)
 	}
+	// One that went well, and no record says where.
+	b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: "store", Class: ClassProbe, Run: "r", Seq: 99, Sent: b.at(103.5), Done: b.at(104), Status: 200, Outcome: OutcomeOK})
 	first, last := b.lost("api-1", 99, 100), b.lost("api-1", 107, 110)
 	first.class, last.class = ClassProbe, ClassProbe
 	w := b.failureWindow(b.life("api-1"), ClassProbe, b.failures)
-	if w.Requests != 8 || w.Boundary != 1 || w.ServedByOthers != 2 || *w.LongestRun != 3 {
-		t.Errorf("%d requests, %d by itself, %d by others, %d failed in a row; want 8, 1, 2 and 3", w.Requests, w.Boundary, w.ServedByOthers, *w.LongestRun)
+	if w.Requests != 9 || w.Boundary != 1 || w.ServedByOthers != 2 || w.Unattributed != 1 || *w.LongestRun != 3 {
+		t.Errorf("%d requests, %d by itself, %d by others, %d by nobody knows whom, %d failed in a row; want 9, 1, 2, 1 and 3",
+			w.Requests, w.Boundary, w.ServedByOthers, w.Unattributed, *w.LongestRun)
 	}
 }
 

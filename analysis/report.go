@@ -320,8 +320,9 @@ type FailureWindow struct {
 	Requests       int            `json:"requests"`
 	Failed         int            `json:"failed"`
 	ServedByOthers int            `json:"served_by_others"`
-	Boundary       int            `json:"boundary"`    // served by this very target inside the window
-	LongestRun     *int           `json:"longest_run"` // null where single requests were not recorded
+	Boundary       int            `json:"boundary"`     // served by this very target inside the window
+	Unattributed   int            `json:"unattributed"` // answered, and no record says by which target
+	LongestRun     *int           `json:"longest_run"`  // null where single requests were not recorded
 	Statuses       map[string]int `json:"statuses"`
 }
 

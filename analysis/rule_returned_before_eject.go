@@ -39,13 +39,17 @@ func returnedBeforeEject(b *bench) ([]Finding, string) {
 				values["needed_s"] = seconds(time.Duration(h.Unhealthy-1) * h.Interval)
 				values["interval_s"], values["unhealthy"] = seconds(h.Interval), h.Unhealthy
 			}
-			requests, failed, others := perClass{}, perClass{}, perClass{}
+			requests, failed, others, unattributed := perClass{}, perClass{}, perClass{}, perClass{}
 			for _, w := range b.failureWindows(l, c) {
 				requests.add(w.Traffic, w.Requests)
 				failed.add(w.Traffic, w.Failed)
 				others.add(w.Traffic, w.ServedByOthers)
+				unattributed.add(w.Traffic, w.Unattributed)
 			}
 			values["requests"], values["failed"], values["served_by_others"] = requests, failed, others
+			if len(unattributed) > 0 {
+				values["unattributed"] = unattributed
+			}
 			found = append(found, Finding{
 				Severity: SeverityHigh, Target: new(l.name), From: Time{c.killed}, To: Time{c.firstServed}, Values: values,
 				Evidence: failed.evidence(c.killed, c.firstServed),

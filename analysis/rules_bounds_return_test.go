@@ -37,6 +37,13 @@ func TestReturnedBeforeEjectBounds(t *testing.T) {
 			b.lost("api-1", 100.1, 100.2).n = 2
 			b.lost("api-1", 100.8, 101)
 		}, "api-1 100–103 down_s=2 failed=map[user:3] interval_s=10 needed_s=10 requests=map[user:7] served_by_others=map[user:4] unhealthy=2 (3)"},
+		{"with an answer that no record puts down to a target", func(b *table) {
+			died(b, 100, 102, 103)
+			b.prober[ClassProbe] = true
+			b.obs.Probes = append(b.obs.Probes, ProbeRequest{Probe: "store", Class: ClassProbe, Run: "r", Sent: b.at(100.2), Done: b.at(100.3), Status: 200, Outcome: OutcomeOK})
+			b.lost("api-1", 100.1, 100.2).class = ClassProbe
+			b.lost("api-1", 100.8, 101).class = ClassProbe
+		}, "api-1 100–103 down_s=2 failed=map[probe:2] interval_s=10 needed_s=10 requests=map[probe:1] served_by_others=map[] unattributed=map[probe:1] unhealthy=2 (2)"},
 		{"told to stop as well", func(b *table) { died(b, 100, 102, 103).onPurpose = true }, "clear"},
 		{"told to stop, never killed", func(b *table) { died(b, 100, 102, 103).killed = time.Time{} }, "clear"},
 		{"gone for good, where nothing else would tell it", func(b *table) {

@@ -32,8 +32,14 @@ func windowTable(r *analysis.Report, zone *time.Location) Table {
 				length.Text = number(w.Seconds) + " … " + Seconds(*w.Upper)
 				length.Title = "from first to last failure, and from the last success before to the first success after"
 			}
+			others, own := right(Count(w.ServedByOthers)), right(Count(w.Boundary))
+			if w.Unattributed > 0 {
+				others.Text, own.Text = "≥ "+others.Text, "≥ "+own.Text
+				others.Title = "of " + plural(w.Unattributed, "answered request", "answered requests") + " no record says by which target"
+				own.Title = others.Title
+			}
 			table.Rows = append(table.Rows, Row{Cells: []Cell{left(r.Targets[i].Target), left(classLane(w.Traffic)), at(clockMilli(w.From.Time, zone)), length,
-				right(Count(w.Requests)), lostCell(w.Failed), right(Count(w.ServedByOthers)), right(Count(w.Boundary)), optional(w.LongestRun), left(statuses(w.Statuses))}})
+				right(Count(w.Requests)), lostCell(w.Failed), others, own, optional(w.LongestRun), left(statuses(w.Statuses))}})
 		}
 	}
 	bound(&table, 40, "failure windows")

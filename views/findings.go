@@ -109,7 +109,14 @@ func returnedBeforeEject(target string, v values) (sentence, remedy string) {
 			continue
 		}
 		b.WriteString(" Of " + requests(n, class) + " meanwhile " + Count(failed) + " failed")
-		if others, ok := v.class("served_by_others", class); ok {
+		others, served := v.class("served_by_others", class)
+		unattributed, _ := v.class("unattributed", class)
+		switch {
+		case unattributed > 0 && others > 0:
+			b.WriteString(", " + Count(others) + " were served by the others and " + Count(unattributed) + " by nobody knows which target")
+		case unattributed > 0:
+			b.WriteString(" and " + Count(unattributed) + " were answered, nobody knows by which target")
+		case served:
 			b.WriteString(" and " + Count(others) + " were served by the others")
 		}
 		b.WriteString(".")
