@@ -303,10 +303,7 @@ func (r *Reader) elsewhere(path string, info os.FileInfo) bool {
 // hand stores under the new name of a file how far it was read, before the old name
 // gets a position of another: whatever happens in between, no line is read twice.
 func (r *Reader) hand(ctx context.Context, p *pass, path string, at position, info os.FileInfo) error {
-	paths, err := follow.Paths(r.pattern)
-	if err != nil {
-		return nil //nolint:nilerr // the next look lists them again, and tells
-	}
+	paths, _ := follow.Paths(r.pattern) // the next look lists them again, and tells
 	if err := r.load(ctx, paths); err != nil {
 		return err
 	}

@@ -109,20 +109,23 @@ func (r *Reader) forget() {
 
 func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole bool) (stored bool, err error) {
 	p := &pass{reader: r, run: analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: from, To: to}, until: to}
+	var failures []error
 	paths, err := follow.Paths(r.pattern)
-	if err == nil {
+	if err != nil { // of some of the folders, maybe
+		failures = append(failures, err)
+	}
+	if len(paths) > 0 {
 		if err = r.load(ctx, append(oldNames(paths), paths...)); err == nil {
 			if err = r.missing(ctx, p, paths); err != nil {
 				paths = nil // what was renamed would be taken for new
 			}
 		}
-	}
-	if errors.Is(err, analysis.ErrMoved) {
-		return false, err
-	}
-	var failures []error
-	if err != nil {
-		failures = append(failures, err)
+		if errors.Is(err, analysis.ErrMoved) {
+			return false, err
+		}
+		if err != nil {
+			failures = append(failures, err)
+		}
 	}
 	for _, path := range paths {
 		err := r.read(ctx, p, path, from, whole, always)

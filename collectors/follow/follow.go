@@ -183,7 +183,7 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 	f.moment()
 	paths, err := Paths(f.pattern)
 	var failures []error
-	if err != nil {
+	if err != nil { // of some of the folders, maybe
 		failures = append(failures, err)
 	}
 	type found struct {
@@ -196,7 +196,7 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 		f.moment()
 		info, err := os.Stat(path)
 		switch {
-		case errors.Is(err, fs.ErrNotExist) && len(paths) > 1: // moved since it was listed
+		case errors.Is(err, fs.ErrNotExist) && len(paths) > 1 && !exists(path): // moved since it was listed
 			continue
 		case err != nil:
 			failures = append(failures, err)
@@ -665,26 +665,6 @@ func (l *look) stretch(t *text, part *Stretch, tail string) error {
 		return fmt.Errorf("read %s: %w", part.Path, count.failed)
 	}
 	return &readError{err}
-}
-
-// Paths are the files that a pattern names now, in order. A pattern that names none
-// is an error.
-func Paths(pattern string) ([]string, error) {
-	if !strings.ContainsAny(pattern, "*?[") {
-		return []string{pattern}, nil
-	}
-	paths, err := filepath.Glob(pattern)
-	if err != nil {
-		return nil, fmt.Errorf("files %s: %w", pattern, err)
-	}
-	if len(paths) == 0 {
-		if _, err := os.ReadDir(filepath.Dir(pattern)); err != nil && !strings.ContainsAny(filepath.Dir(pattern), "*?[") {
-			return nil, fmt.Errorf("files %s: %w", pattern, err)
-		}
-		return nil, fmt.Errorf("no file matches %s: %w", pattern, fs.ErrNotExist)
-	}
-	slices.Sort(paths)
-	return paths, nil
 }
 
 // unusedID is a name for another stream with the same first line.
