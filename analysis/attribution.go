@@ -108,7 +108,7 @@ func (b *bench) complete() []Completeness {
 			}
 			rows = append(rows, row)
 		}
-		for _, name := range b.untouched(source) {
+		for _, name := range b.untouched(source, b.from, b.to) {
 			rows = append(rows, Completeness{Source: source, Node: name, Phase: "", Matched: "one_by_one"})
 		}
 	}

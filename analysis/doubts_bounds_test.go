@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 )
@@ -18,6 +19,17 @@ func TestDoubtsAboutALog(t *testing.T) {
 		}
 		for _, s := range at {
 			b.cell("alb", "api-1", s, s, 1)
+		}
+	}
+	// A row a second of each of two nodes in the baseline, and of one in a time after.
+	nodes := func(b *table, from, to float64) {
+		for s := 0.0; s < to; s++ {
+			if s < 60 {
+				b.cell("alb", "api-1", s, s, 1).Node = "n2"
+			}
+			if s < 60 || s >= from {
+				b.cell("alb", "api-1", s, s, 1).Node = "n1"
+			}
 		}
 	}
 	for _, c := range []struct {
@@ -55,6 +67,16 @@ func TestDoubtsAboutALog(t *testing.T) {
 		{"30 are, and 30 rows are missing", func(b *table) { b.started = b.at(30); rows(b); b.obs.Cells = b.obs.Cells[:31] }, 29, 61, ""},
 		{"a row after its end is none of it", func(b *table) { rows(b, 80, 150) }, 79, 112, "log-silent 81–112 31;"},
 		{"a row at its end, where more may come", func(b *table) { rows(b, 80, 112); b.obs.At = b.at(329) }, 79, 112, ""},
+		{"one node is silent, while the other writes", func(b *table) { nodes(b, 60, 120) }, 60, 120, "log-silent 61–120 59 n2;"},
+		{"31 rows of it are missing", func(b *table) { nodes(b, 60, 120); b.cell("alb", "api-1", 91, 91, 1).Node = "n2" }, 59, 120, "log-silent 60–91 31 n2;"},
+		{"30 rows of it are missing", func(b *table) { nodes(b, 60, 120); b.cell("alb", "api-1", 90, 90, 1).Node = "n2" }, 59, 120, ""},
+		{"29 rows of a node are no baseline", func(b *table) {
+			nodes(b, 60, 300)
+			b.obs.Cells = slices.DeleteFunc(b.obs.Cells, func(c Cell) bool { return c.Node == "n2" && c.Second >= b.at(29).Unix() })
+		}, 60, 300, ""},
+		{"both are silent, and one goes on later", func(b *table) { nodes(b, 80, 120) }, 60, 120, "log-silent 61–80 19;log-silent 61–120 59 n2;"},
+		{"both are silent at once", func(b *table) { nodes(b, 120, 120) }, 60, 120, "log-silent 61–120 59;"},
+		{"its rows may still come", func(b *table) { nodes(b, 60, 120); b.obs.At = b.at(329) }, 60, 120, ""},
 		{"no time before the start", func(b *table) { b.started = b.from; b.cell("alb", "api-1", -1, -1, 40) }, 0, 300, ""},
 	} {
 		b := newTable()
@@ -64,7 +86,11 @@ func TestDoubtsAboutALog(t *testing.T) {
 			if lines, ok := d.values["lines"]; ok {
 				got += fmt.Sprintf("%s %d;", d.code, lines)
 			} else {
-				got += d.code + " " + b.word(d.values["from"]) + "–" + b.word(d.values["to"]) + " " + b.word(d.values["seconds"]) + ";"
+				got += d.code + " " + b.word(d.values["from"]) + "–" + b.word(d.values["to"]) + " " + b.word(d.values["seconds"])
+				if node := d.values["node"]; node != nil {
+					got += " " + node.(string)
+				}
+				got += ";"
 			}
 		}
 		if got != c.want {
@@ -83,24 +109,47 @@ func TestNodesThatNoKnownRequestMet(t *testing.T) {
 	lay("alb", "n3", 0)  // wrote nothing
 	lay("alb", "", 5)    // a name without a node
 	lay("edge", "n4", 5) // another log
-	if got := fmt.Sprint(b.untouched("alb")); got != "[]" {
+	untouched := func() string { return fmt.Sprint(b.untouched("alb", b.started, b.to)) }
+	if got := untouched(); got != "[]" {
 		t.Errorf("without one by one: %s", got)
 	}
 	b.obs.Known = []KnownRequests{{Source: "edge", Node: "n2", Seqs: []uint32{1}}}
-	if got := fmt.Sprint(b.untouched("alb")); got != "[]" {
+	if got := untouched(); got != "[]" {
 		t.Errorf("known in another log: %s", got)
 	}
-	b.obs.Known = append(b.obs.Known, KnownRequests{Source: "alb", Node: "n1", Seqs: []uint32{1}}, KnownRequests{Source: "alb", Node: "n2"})
-	if got := fmt.Sprint(b.untouched("alb")); got != "[n2]" {
+	b.obs.Known = []KnownRequests{{Source: "alb", Node: "n2"}}
+	if got := untouched(); got != "[]" {
+		t.Errorf("none known: %s", got)
+	}
+	b.known(2, 2)
+	b.obs.Known[1].Node = "n1"
+	b.obs.Known = append(b.obs.Known, KnownRequests{Source: "alb", Node: "n1", Run: "none"}) // nor does it take anything back
+	for i := range b.obs.Probes {
+		b.sent[probeID{"run", i}] = &b.obs.Probes[i]
+	}
+	if got := untouched(); got != "[n2]" {
 		t.Errorf("untouched %s", got)
 	}
-	if got := fmt.Sprintf("%q", b.unchecked("alb")); got != `[""]` {
-		t.Errorf("nothing known was sent: %s", got)
-	}
-	b.known(1, 1)
-	clear(b.passed)
 	if got := fmt.Sprintf("%q", b.unchecked("alb")); got != `["n2"]` {
 		t.Errorf("unchecked %s", got)
+	}
+	// What is known of n1 was sent at 100.
+	for _, c := range []struct {
+		from, to float64
+		want     string
+	}{{100, 101, "[n2]"}, {100.5, 300, "[n1 n2]"}, {0, 100, "[n1 n2]"}} {
+		if got := fmt.Sprint(b.untouched("alb", b.at(c.from), b.at(c.to))); got != c.want {
+			t.Errorf("untouched from %g to %g: %s, want %s", c.from, c.to, got, c.want)
+		}
+	}
+	b.obs.Known[1].Run = "of nobody" // no record of ours tells when those were sent
+	if got := untouched(); got != "[n1 n2]" {
+		t.Errorf("of nobody: %s", got)
+	}
+	b.obs.Known, b.obs.Probes = nil, nil
+	clear(b.passed)
+	if got := fmt.Sprintf("%q", b.unchecked("alb")); got != `[""]` {
+		t.Errorf("nothing known was sent: %s", got)
 	}
 }
 

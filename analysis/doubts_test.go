@@ -188,6 +188,33 @@ func TestNodeThatNoProbeTouchedIsUnknown(t *testing.T) {
 	}
 }
 
+// A second load-balancer node wrote a row a second until the deploy started, and none
+// after: whether nobody was sent through it, or what it wrote is lost, is not known. Of one
+// that wrote less than a row in ten seconds, nothing is missed; the log is no census then.
+func TestALoadBalancerNodeWhoseRowsEnd(t *testing.T) {
+	for every, want := range map[int]VerdictState{1: Inconclusive, 11: Supported} {
+		s := newScene(t)
+		s.stop("api-1", 100, 120, true)
+		s.prepare()
+		s.obs.Objects = append(s.obs.Objects, Object{Source: "alb", Node: "10.0.0.7", Key: "other", From: s.at(0), To: s.at(60), Lines: 60 / every, Understood: 60 / every})
+		s.obs.Known = append(s.obs.Known, KnownRequests{Source: "alb", Node: "10.0.0.7", Run: "run", Seqs: s.obs.Known[0].Seqs[:5]})
+		for at := 0; at < 60; at += every {
+			k := CellKey{Second: s.at(float64(at)).Unix(), Source: "alb", Node: "10.0.0.7", TargetGroup: "api", Target: "api-2", Class: ClassUser, Outcome: OutcomeOK, Route: OtherRoute, Status: 200, TargetStatus: 200}
+			s.obs.Cells = append(s.obs.Cells, Cell{CellKey: k, Count: 1, First: s.at(float64(at)), Last: s.at(float64(at) + .01)})
+		}
+		r := Judge(s.obs)
+		reason := ReasonNoFailure
+		if want == Inconclusive {
+			reason = ReasonIncomplete
+		}
+		s.claim(r, ClaimNoUserFailure, want, reason)
+		s.condition(r, "log-unchecked")
+		if slices.ContainsFunc(r.Verdict.Conditions, func(c Condition) bool { return c.Code == "census" }) {
+			t.Error("the log is called a census")
+		}
+	}
+}
+
 func TestKeptRequestWithoutItsCellIsCounted(t *testing.T) {
 	s := newScene(t)
 	s.prepare()

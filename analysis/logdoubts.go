@@ -30,37 +30,78 @@ func (b *bench) logDoubts(source string, from, to time.Time) []logDoubt {
 		doubts = append(doubts, logDoubt{"lines-not-understood", map[string]any{"source": source, "lines": lines}})
 	}
 	for _, s := range b.silences(source, from, to) {
-		doubts = append(doubts, logDoubt{"log-silent", map[string]any{"source": source, "from": Time{s.from}, "to": Time{s.to}, "seconds": seconds(s.to.Sub(s.from))}})
+		values := map[string]any{"source": source, "from": Time{s.from}, "to": Time{s.to}, "seconds": seconds(s.to.Sub(s.from))}
+		if s.node != "" {
+			values["node"] = s.node
+		}
+		doubts = append(doubts, logDoubt{"log-silent", values})
 	}
 	return doubts
 }
 
-// silences are the pauses of a log in a scope that its baseline's rate makes next to
-// impossible. While late objects are awaited, the time after the last row is none.
-func (b *bench) silences(source string, from, to time.Time) []span {
-	rows, base := map[int64]struct{}{}, 0
-	baselineEnds := b.started
+// logRows is how many rows of the baseline a log has, or one of the nodes that write it, and
+// the seconds with any row, in no order.
+type logRows struct {
+	base    int
+	seconds []int64
+}
+
+// silence is a stretch in which a log, or one of the nodes that write it, has no row.
+type silence struct {
+	span
+	node string // empty: the log as a whole
+}
+
+// silences are the pauses of a log in a scope, and those of each of its nodes while others
+// wrote, that the rate in the baseline makes next to impossible. While late objects are
+// awaited, the time after the last row is none. A node that the load balancer gave up looks
+// like one whose log is lost: nothing here tells them apart.
+func (b *bench) silences(source string, from, to time.Time) []silence {
+	all, nodes, last, name := &logRows{}, map[string]*logRows{}, (*logRows)(nil), ""
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
 		if c.Source != source {
 			continue
 		}
-		rows[c.Second] = struct{}{}
-		if c.Second < baselineEnds.Unix() {
-			base += c.Count
+		if last == nil || c.Node != name {
+			if last, name = nodes[c.Node], c.Node; last == nil {
+				last = &logRows{}
+				nodes[name] = last
+			}
+		}
+		for _, p := range []*logRows{all, last} {
+			if n := len(p.seconds); n == 0 || p.seconds[n-1] != c.Second {
+				p.seconds = append(p.seconds, c.Second)
+			}
+			if c.Second < b.started.Unix() {
+				p.base += c.Count
+			}
 		}
 	}
-	length := seconds(baselineEnds.Sub(b.obs.From))
-	if base < lowTraffic || length <= 0 {
+	var silent []silence
+	whole := b.pausesOf(all, from, to)
+	for _, s := range whole {
+		silent = append(silent, silence{span: s})
+	}
+	for _, name := range sortedKeys(nodes) {
+		for _, s := range b.pausesOf(nodes[name], from, to) {
+			if len(without([]span{s}, whole)) > 0 {
+				silent = append(silent, silence{s, name})
+			}
+		}
+	}
+	return silent
+}
+
+// pausesOf are the pauses in a scope, ascending, in which more than [silentExpected] rows
+// were due by the rate in the baseline.
+func (b *bench) pausesOf(p *logRows, from, to time.Time) []span {
+	length := seconds(b.started.Sub(b.obs.From))
+	if p.base < lowTraffic || length <= 0 {
 		return nil
 	}
-	rate := float64(base) / length
-	var at []int64
-	for second := range rows {
-		if second < to.Unix() {
-			at = append(at, second)
-		}
-	}
+	rate := float64(p.base) / length
+	at := slices.DeleteFunc(p.seconds, func(second int64) bool { return second >= to.Unix() })
 	slices.Sort(at)
 	if b.settled() {
 		at = append(at, to.Unix())
@@ -77,26 +118,31 @@ func (b *bench) silences(source string, from, to time.Time) []span {
 }
 
 // unchecked lists the nodes of a counting access log that no request known to us
-// touched: of what they logged nothing says that it is all. A log without any known
-// request has one entry, without a name.
+// touched from the start on: of what they logged nothing says that it is all. A log
+// without any known request has one entry, without a name.
 func (b *bench) unchecked(source string) []string {
 	if known, _ := b.knownFound(source, b.started, b.to); known == 0 {
 		return []string{""}
 	}
-	return b.untouched(source)
+	return b.untouched(source, b.started, b.to)
 }
 
-// untouched lists the nodes that wrote to a log and that no known request met, where
-// requests are known one by one.
-func (b *bench) untouched(source string) []string {
-	touched, nodes := map[string]bool{}, map[string]struct{}{}
+// untouched lists the nodes that wrote to a log and that no known request met which was
+// sent in [from, to), where requests are known one by one.
+func (b *bench) untouched(source string, from, to time.Time) []string {
+	known, touched, nodes := false, map[string]bool{}, map[string]struct{}{}
 	for _, k := range b.obs.Known {
-		if k.Source == source && len(k.Seqs) > 0 {
-			touched[k.Node] = true
+		if k.Source != source {
+			continue
 		}
+		known = known || len(k.Seqs) > 0
+		touched[k.Node] = touched[k.Node] || slices.ContainsFunc(k.Seqs, func(seq uint32) bool {
+			p := b.sent[probeID{k.Run, int(seq)}]
+			return p != nil && within(p.Sent, from, to)
+		})
 	}
 	for _, o := range b.obs.Objects {
-		if o.Source == source && o.Node != "" && o.Lines > 0 && len(touched) > 0 && !touched[o.Node] {
+		if known && o.Source == source && o.Node != "" && o.Lines > 0 && !touched[o.Node] {
 			nodes[o.Node] = struct{}{}
 		}
 	}

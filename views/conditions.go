@@ -101,13 +101,16 @@ func conditionSentence(code string, v values) string {
 		return "Lines of log " + source + " could not be understood; a failure may stand in them."
 	case "log-silent":
 		sentence := "Log " + source + " has no row"
+		if node := v.text("node"); node != "" {
+			sentence += " of load-balancer node " + node
+		}
 		if n, ok := v.number("seconds"); ok {
 			sentence += " for " + Seconds(n)
 		}
 		return sentence + ", where many were due by the rate before the deploy."
 	case "log-unchecked":
 		if node := v.text("node"); node != "" {
-			return "No request known to be in log " + source + " went through load-balancer node " + node + ", so nothing says that its rows are all there were."
+			return "Since the start no request known to be in log " + source + " went through load-balancer node " + node + ", so nothing says that its rows are all there were."
 		}
 		return "No request is known to be in log " + source + ", so nothing says that its rows are all there were."
 	case "balancer-without-log":
