@@ -83,7 +83,7 @@ func (f *albFormat) parse(line []byte, e *entry) (reject, bool) {
 	if t.open {
 		whole--
 	}
-	if whole < albLeast || !albTypeWord(t.field(albType)) || bytes.HasPrefix(t.field(albELB), []byte("net/")) {
+	if whole < albLeast || t.lost || !albTypeWord(t.field(albType)) || bytes.HasPrefix(t.field(albELB), []byte("net/")) {
 		return diagnoseALB(line), false
 	}
 	end, ok := f.clock.parse(t.field(albTime))
@@ -96,7 +96,9 @@ func (f *albFormat) parse(line []byte, e *entry) (reject, bool) {
 	}
 	e.end, e.status = end, status
 	e.targetStatus, _ = parseStatus(t.field(albTargetStatus))
-	e.start, e.hasStart = f.clock.parse(t.field(albCreated))
+	if e.start, e.hasStart = f.clock.parse(t.field(albCreated)); !e.hasStart && t.value(albCreated) != nil {
+		return diagnoseALB(line), false
+	}
 	e.balancer, e.node, e.errorReason = t.value(albELB), nil, nil
 	e.client, e.clientPort = nil, nil
 	if client := t.value(albClient); client != nil {
@@ -163,10 +165,14 @@ func diagnoseALB(line []byte) reject {
 	switch {
 	case t.n < albLeast || t.open && t.n == albLeast:
 		return few(&t, albLeast, albNames[:], kind)
+	case t.lost:
+		return reject{reasonFormat, fmt.Sprintf("where field %d (%s) ends is not sure", t.n, albNames[t.n-1]), kind}
 	case !timed:
 		return reject{reasonTime, fmt.Sprintf("time %s is not a time", quote(t.field(albTime))), kind}
 	case !status:
 		return reject{reasonStatus, fmt.Sprintf("elb_status_code %s is neither three digits nor -", quote(t.field(albStatus))), kind}
+	case !albTypeWord(t.field(albType)):
+		return reject{reasonType, fmt.Sprintf("type %s is not a word", quote(t.field(albType))), kind}
 	}
-	return reject{reasonType, fmt.Sprintf("type %s is not a word", quote(t.field(albType))), kind}
+	return reject{reasonTime, fmt.Sprintf("request_creation_time %s is not a time", quote(t.field(albCreated))), kind}
 }

@@ -41,6 +41,7 @@ func TestEveryFieldByItsName(t *testing.T) {
 		values[i] = "v" + string(rune('A'+i))
 	}
 	values[albType], values[albTime], values[albStatus] = "h2", "2026-10-14T02:30:00.000001Z", "200"
+	values[albCreated] = "2026-10-14T02:29:59.000001Z"
 	var out bytes.Buffer
 	if _, err := Parse(t.Context(), &out, Config{Kind: KindALB}, textInput(strings.Join(values, " "))); err != nil {
 		t.Fatal(err)

@@ -14,6 +14,7 @@ type albTokens struct {
 	n    int
 	next int  // where the fields after the n-th begin
 	open bool // the last field's closing quote is missing
+	lost bool // or where it stands is not sure
 	same [2]memo
 }
 
@@ -39,15 +40,17 @@ func (t *albTokens) value(i int) []byte {
 
 // split cuts a line into its fields. Fields are separated by spaces; each may be
 // quoted or bare. A closing quote ends a field even where no space follows it
-// (lines with `"-"1` are in circulation), except in the two fields whose text is
-// the client's.
+// (lines with `"-"1` are in circulation), except in the fields whose text is the
+// client's.
 func (t *albTokens) split(line []byte) {
 	t.begin(line)
 	t.upTo(albFields)
 }
 
 // begin takes a line; upTo cuts it.
-func (t *albTokens) begin(line []byte) { t.line, t.n, t.next, t.open = line, 0, 0, false }
+func (t *albTokens) begin(line []byte) {
+	t.line, t.n, t.next, t.open, t.lost = line, 0, 0, false, false
+}
 
 // quotedDash is `"-" `, little-endian.
 const quotedDash = '"' | '-'<<8 | '"'<<16 | ' '<<24
@@ -88,7 +91,7 @@ func (t *albTokens) upTo(n int) {
 			break
 		}
 		if next := i + end + 1; end > 0 && line[next-2] == '\\' || next < len(line) && line[next] != ' ' {
-			end = closingQuote(line[i:], t.n == albRequest || t.n == albAgent)
+			end, t.lost = closingQuote(line[i:], t.n)
 			if end < 0 {
 				t.open = true
 				end = len(line) - i
@@ -156,26 +159,86 @@ func indexSpace(b []byte) int {
 	return len(b)
 }
 
-// closingQuote finds the quote that ends a field: the first that no backslash
-// precedes, and, in text that a client sent, that a space or the line's end follows.
-// It answers -1 where there is none.
-func closingQuote(b []byte, clients bool) int {
-	first := -1
-	for i := 0; i < len(b); i++ {
-		next := bytes.IndexByte(b[i:], '"')
-		if next < 0 {
-			break
+// closingQuote is the place of the quote in b that ends the i-th field, where the first
+// quote does not do so beyond doubt: -1 where there is none. Lost is whether there may be
+// one, but which it is, is not sure.
+//
+// In text that a client sent, neither quotes nor backslashes tell: whether ALB writes
+// them as \x22 and \x5C in every field, or puts a backslash before a quote, is not
+// documented. What the load balancer alone writes behind the text does.
+func closingQuote(b []byte, i int) (end int, lost bool) {
+	switch i {
+	case albRequest:
+		agent := onlyQuote(b, beforeGroup)
+		if agent < 0 {
+			return -1, true
 		}
-		i += next
-		if i > 0 && b[i-1] == '\\' {
-			continue
+		end = bytes.Index(b[:agent], []byte(`" "`))
+		if end < 0 || end != bytes.LastIndex(b[:agent], []byte(`" "`)) {
+			return -1, true
 		}
-		if !clients || i+1 == len(b) || b[i+1] == ' ' {
-			return i
-		}
-		if first < 0 {
-			first = i
+		return end, false
+	case albAgent:
+		end = onlyQuote(b, beforeGroup)
+		return end, end < 0
+	case albTrace:
+		end = onlyQuote(b, beforeCreated)
+		return end, end < 0
+	case albRedirect, albHost, albURI: // another quoted field follows
+		return bytes.Index(b, []byte(`" "`)), false
+	}
+	for end := range b {
+		if b[end] == '"' && (end == 0 || b[end-1] != '\\') {
+			return end, false
 		}
 	}
-	return first
+	return -1, false
+}
+
+// onlyQuote is the place of the only quote in b behind which stands what before says;
+// -1 where none or several do.
+func onlyQuote(b []byte, before func([]byte) bool) int {
+	found := -1
+	for at := 0; ; at++ {
+		next := bytes.IndexByte(b[at:], '"')
+		if next < 0 {
+			return found
+		}
+		if at += next; before(b[at+1:]) {
+			if found >= 0 {
+				return -1
+			}
+			found = at
+		}
+	}
+}
+
+// beforeGroup reports whether b goes on as a line does behind the user agent: with three
+// bare words, of which the last is a target group or none, and a quote.
+func beforeGroup(b []byte) bool {
+	var group []byte
+	for range 3 {
+		if len(b) == 0 || b[0] != ' ' {
+			return false
+		}
+		group, b = word(b)
+		if bytes.IndexByte(group, '"') >= 0 {
+			return false
+		}
+	}
+	return (dash(group) || bytes.HasPrefix(group, []byte("arn:"))) && bytes.HasPrefix(b, []byte(` "`))
+}
+
+// beforeCreated reports whether b goes on as a line does behind the trace ID: with two
+// fields, a rule's number and the time at which the request came.
+func beforeCreated(b []byte) bool {
+	const fields, most = 4, 8 << 10 // a name and a certificate's ARN are short
+	if len(b) == 0 || b[0] != ' ' {
+		return false
+	}
+	var t albTokens
+	t.begin(b[:min(len(b), most)])
+	t.upTo(fields)
+	_, ok := parseTime(t.field(fields - 1))
+	return ok
 }
