@@ -35,6 +35,7 @@ const (
 	ReasonServedUnknown   = "served_unknown"
 	ReasonNotApplicable   = "not_applicable"
 	ReasonNotOver         = "deploy_not_over"
+	ReasonBegunBefore     = "deploy_began_before"
 	ReasonClocks          = "clocks_disagree"
 	ReasonEndedAfter      = "failure_ended_after_window"
 	ReasonNoLog           = "balancer_without_log"
@@ -93,6 +94,8 @@ func (b *bench) judgeFailures(c *Claim, caused bool) {
 		c.State, c.Reason = Inconclusive, ReasonSurge
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	case c.Scope.From.Before(b.from):
+		c.State, c.Reason = Inconclusive, ReasonBegunBefore
 	case b.unfinished():
 		c.State, c.Reason = Inconclusive, ReasonNotOver
 	case late.Count > 0: // sent in scope, it counts outside of it by its end
@@ -241,6 +244,8 @@ func (b *bench) judgeAlwaysOne(c *Claim) {
 		c.State, c.Reason = Inconclusive, ReasonServedUnknown
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	case b.started.Before(b.from):
+		c.State, c.Reason = Inconclusive, ReasonBegunBefore
 	case b.unfinished():
 		c.State, c.Reason = Inconclusive, ReasonNotOver
 	default:
@@ -294,6 +299,10 @@ func (b *bench) judgeEjected(c *Claim) {
 		c.State, c.Reason = Inconclusive, ReasonStopUnknown
 	case !whole(c.Required):
 		c.State, c.Reason = Inconclusive, incompleteReason(c.Required)
+	case b.started.Before(b.from):
+		c.State, c.Reason = Inconclusive, ReasonBegunBefore
+	case b.unfinished():
+		c.State, c.Reason = Inconclusive, ReasonNotOver
 	case unknown:
 		c.State, c.Reason = Inconclusive, ReasonServedUnknown
 	default:

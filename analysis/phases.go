@@ -90,7 +90,8 @@ func (b *bench) openers() []opener {
 }
 
 // cutPhases partitions the window at the moments that open phases. Until the deploy
-// starts it is baseline; without a deploy and without steps it is one phase, whole.
+// starts it is baseline; without a deploy and without steps it is one phase, whole. A
+// window that begins later begins in the phase that was open then.
 func (b *bench) cutPhases() {
 	first := Phase{Name: "baseline", Kind: "baseline", From: Time{b.from}}
 	if b.obs.Deploy.ID == "" && !slices.ContainsFunc(b.steps, func(s step) bool { return s.opens }) {
@@ -131,8 +132,9 @@ func (b *bench) cutPhases() {
 	for i := range phases {
 		phases[i].To = Time{b.to}
 		if i+1 < len(phases) {
-			phases[i].To = phases[i+1].From
+			phases[i].To = Time{earliest(phases[i+1].From.Time, b.to)}
 		}
+		phases[i].From = Time{latest(phases[i].From.Time, b.from)}
 		if phases[i].Targets == nil {
 			phases[i].Targets = []string{}
 		}
@@ -150,7 +152,7 @@ func (b *bench) tailBegins() time.Time {
 		at = b.obs.Deploy.SeenUntil
 	}
 	ended := at
-	if !b.inWindow(at) {
+	if at.IsZero() {
 		return time.Time{}
 	}
 	for _, l := range b.lives {

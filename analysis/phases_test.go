@@ -184,6 +184,12 @@ func TestWhenTheTailBegins(t *testing.T) {
 		{"a new one that never served", func(s *shape) { s.up("b", 0, 300); arrives(s) }, "baseline 0, build 60, c register 70, end 300"},
 		{"a new one that never served, and was deregistered", func(s *shape) { s.up("b", 0, 300); arrives(s); s.polled("states", "c", StateUnused, 200) },
 			"baseline 0, build 60, c register 70, tail 240, end 300"},
+		{"a new one that serves, where it was not reported", func(s *shape) {
+			s.up("b", 0, 300)
+			arrives(s)
+			s.up("c", 80, 300)
+			s.obs.Deploy.ReportedAt = time.Time{}
+		}, "baseline 0, build 60, c register 70, end 300"},
 		{"a new one, and nobody is known to serve", arrives, "baseline 0, build 60, c register 70, tail 240, end 300"},
 	}
 	for _, state := range []TargetState{StateUnused, StateDraining, StateUnusedNCP} {

@@ -10,7 +10,7 @@ func noBaseline(b *bench) ([]Finding, string) {
 	for _, class := range []Class{ClassUser, ClassProbe} {
 		if before, after := b.exposure(class); before == 0 && after > 0 {
 			found = append(found, Finding{
-				Severity: SeverityInfo, From: Time{b.from}, To: Time{b.started},
+				Severity: SeverityInfo, From: Time{b.from}, To: Time{latest(b.from, b.started)},
 				Values: map[string]any{"traffic": class, "requests": after},
 			})
 		}

@@ -37,10 +37,11 @@ func rank(k StepKind) int {
 // ones that open phases.
 //
 // Inferred steps carry no deploy; they count from the deploy's start on, so that a
-// restart during the baseline is not taken for a part of it.
+// restart during the baseline is not taken for a part of it. What the deploy did before
+// a window that begins later is known all the same.
 func (b *bench) readSteps() {
 	for _, s := range b.obs.Steps {
-		if owner := b.owner(s); owner != "" && owner != b.obs.Deploy.ID || !b.inWindow(s.At) {
+		if owner := b.owner(s); owner != "" && owner != b.obs.Deploy.ID || !within(s.At, earliest(b.from, b.started), b.to) {
 			continue
 		}
 		b.steps = append(b.steps, step{Step: s})

@@ -63,6 +63,7 @@ var reasonWords = map[string]string{
 	"stopped_in_rotation":        "a target was stopped while still in rotation",
 	"stop_unknown":               "the moment of the stop is not known",
 	"deploy_not_over":            "the evidence does not reach to the deploy's end",
+	"deploy_began_before":        "the evidence does not reach back to the deploy's start",
 	"failure_ended_after_window": "a request that was sent in scope failed after its end",
 	"clocks_disagree":            "the clocks that date the steps disagree, so a failure may lie inside the deploy",
 	"served_unknown":             "who served when is not known",
