@@ -162,6 +162,36 @@ func TestFollowedFilesThatAreCut(t *testing.T) {
 	l.check(102, 1)
 }
 
+// What was added to a followed log before it rotated out of the pattern, while nobody
+// followed it, is a blind spot; the same process knows of it that another one does.
+func TestFollowedLogThatIsReplaced(t *testing.T) {
+	for _, same := range []bool{false, true} {
+		l := newFollowed(t)
+		r := l.reader()
+		collect := func() {
+			t.Helper()
+			if !same {
+				r = l.reader()
+			}
+			if err := r.Collect(t.Context(), l.start, time.Now(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l.add(30)
+		collect()
+		l.add(30)
+		if err := os.Rename(l.path+".0", l.path+".old"); err != nil {
+			t.Fatal(err)
+		}
+		l.sent -= 25
+		l.add(10)
+		collect()
+		l.check(40, 1)
+		collect()
+		l.check(40, 1)
+	}
+}
+
 // followed is a log that is read into a database.
 type followed struct {
 	t     *testing.T

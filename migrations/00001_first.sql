@@ -331,7 +331,8 @@ CREATE TABLE rule_count (
     PRIMARY KEY (collector_id, minute, rule)
 ) STRICT, WITHOUT ROWID;
 
--- How far an application log, or a file of journey records, has been read.
+-- How far an application log, or a file of journey records, has been read; of a followed
+-- access log, which text the path leads to.
 CREATE TABLE position (
     collector_id INTEGER NOT NULL REFERENCES collector (id),
     file         TEXT NOT NULL,

@@ -81,9 +81,13 @@ func (t *tx) move(collector int64, file string, began, position []byte) (moved b
 	if !bytes.Equal(before, began) {
 		return false, analysis.ErrMoved
 	}
-	_, err = t.exec(`INSERT INTO position (collector_id, file, position) VALUES (?, ?, ?)
+	return true, t.setPosition(collector, file, position)
+}
+
+func (t *tx) setPosition(collector int64, file string, position []byte) error {
+	_, err := t.exec(`INSERT INTO position (collector_id, file, position) VALUES (?, ?, ?)
 		ON CONFLICT (collector_id, file) DO UPDATE SET position = excluded.position`, collector, file, position)
-	return true, err
+	return err
 }
 
 func (t *tx) addHandled(collector int64, source string, handled []analysis.HandledRequest) error {

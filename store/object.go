@@ -290,12 +290,20 @@ func (db *DB) ReadObjects(ctx context.Context, service, source string, from, to 
 }
 
 // ObjectKeys returns the keys of the objects of a source that were read whole, of any
-// time.
-func (db *DB) ObjectKeys(ctx context.Context, service, source string) (keys []string, err error) {
+// time, and when the last row of each is; zero where it has none.
+func (db *DB) ObjectKeys(ctx context.Context, service, source string) (keys map[string]time.Time, err error) {
+	type object struct {
+		key  string
+		last time.Time
+	}
+	keys = map[string]time.Time{}
 	err = db.view(ctx, func(s *sql.Tx) error {
-		keys, err = rowsOf(ctx, s, func(rows *sql.Rows, key *string) error { return rows.Scan(key) },
-			`SELECT o.key FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
+		list, err := rowsOf(ctx, s, func(rows *sql.Rows, o *object) error { return rows.Scan(&o.key, stamp{&o.last}) },
+			`SELECT o.key, o.rows_to FROM object o JOIN collector c ON c.id = o.collector_id JOIN service s ON s.id = c.service_id
 			WHERE s.name = ? AND c.source = ? AND o.partial = 0 AND o.error = ''`, service, source)
+		for _, o := range list {
+			keys[o.key] = o.last
+		}
 		return err
 	})
 	if err != nil {

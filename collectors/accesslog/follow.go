@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"gapless/analysis"
@@ -47,8 +48,10 @@ func (r *Reader) followed(ctx context.Context, s passSpan, progress func(done, t
 		}
 		err = r.learn(ctx)
 	}
-	if err == nil {
-		err = r.tellUnread(ctx, s)
+	if !errors.Is(err, analysis.ErrMoved) && ctx.Err() == nil { // also where a file beside them could not be read
+		if err = errors.Join(err, r.tellUnread(ctx, s)); err == nil {
+			err = r.keepPlaces(ctx)
+		}
 	}
 	if err != nil {
 		return r.failed(ctx, s.newFrom, s.to, time.Time{}, fmt.Errorf("follow %s: %w", r.pattern, err))
@@ -88,6 +91,19 @@ func (r *Reader) tellUnread(ctx context.Context, s passSpan) error {
 	return nil
 }
 
+// keepPlaces stores which texts the paths led to, for whoever looks next.
+func (r *Reader) keepPlaces(ctx context.Context) error {
+	places := r.files.Places()
+	if maps.Equal(places, r.places) {
+		return nil
+	}
+	if err := r.sink.KeepPlaces(ctx, r.cfg.Service, r.cfg.Source, places); err != nil {
+		return fmt.Errorf("store which texts are followed: %w", err)
+	}
+	r.places = places
+	return nil
+}
+
 // keepOpen says whether files are held open for a next pass; where not, those that are
 // held are closed.
 func (r *Reader) keepOpen(running bool) {
@@ -113,8 +129,15 @@ func (r *Reader) restore(ctx context.Context) error {
 	}
 	r.files = follow.New(r.pattern, r.cfg.Settle, r.timeOf)
 	err := r.learn(ctx)
+	if err == nil {
+		r.places, err = r.sink.Places(ctx, r.cfg.Service, r.cfg.Source)
+	}
 	if err != nil {
 		r.files = nil
+	} else {
+		for path, text := range r.places {
+			r.files.Await(path, text)
+		}
 	}
 	return err
 }
@@ -125,8 +148,8 @@ func (r *Reader) learn(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ask how far files were read: %w", err)
 	}
-	for _, key := range keys {
-		r.files.Restore(key)
+	for key, last := range keys {
+		r.files.Restore(key, last)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ type memory struct {
 	objects map[string]analysis.ObjectBatch
 	adds    map[string]int // how often each key was added
 	runs    []analysis.Run
+	places  map[string]string
 	fail    error // answered by AddObject
 }
 
@@ -55,15 +56,32 @@ func (m *memory) ReadObjects(_ context.Context, _, _ string, from, to time.Time)
 	return keys, nil
 }
 
-func (m *memory) ObjectKeys(context.Context, string, string) (keys []string, _ error) {
+func (m *memory) ObjectKeys(context.Context, string, string) (map[string]time.Time, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	keys := map[string]time.Time{}
 	for key, b := range m.objects {
 		if b.Error == "" && !b.Partial {
-			keys = append(keys, key)
+			keys[key] = b.To
 		}
 	}
 	return keys, nil
+}
+
+func (m *memory) Places(context.Context, string, string) (map[string]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.places), nil
+}
+
+func (m *memory) KeepPlaces(_ context.Context, _, _ string, places map[string]string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.places == nil {
+		m.places = map[string]string{}
+	}
+	maps.Copy(m.places, places)
+	return nil
 }
 
 func (m *memory) CutObjects(context.Context, string, string) (map[string]string, error) {

@@ -27,8 +27,13 @@ type Sink interface {
 	// ReadObjects answers the versions, by name, of objects wholly read whose period
 	// meets the span.
 	ReadObjects(ctx context.Context, service, source string, from, to time.Time) (map[string]string, error)
-	// ObjectKeys answers the keys of the objects that were wholly read, of any time.
-	ObjectKeys(ctx context.Context, service, source string) ([]string, error)
+	// ObjectKeys answers the keys of the objects that were wholly read, of any time, and
+	// when the last row of each is; zero where it has none.
+	ObjectKeys(ctx context.Context, service, source string) (map[string]time.Time, error)
+	// Places answers which text each path of a followed log led to at the last look, as
+	// KeepPlaces stored it. What is not in places stays as it was.
+	Places(ctx context.Context, service, source string) (map[string]string, error)
+	KeepPlaces(ctx context.Context, service, source string, places map[string]string) error
 	// CutObjects answers the versions, by name, of objects that were not read to an end
 	// that is known.
 	CutObjects(ctx context.Context, service, source string) (map[string]string, error)
@@ -71,8 +76,9 @@ type Reader struct {
 
 	pattern   string // of the files that are followed, else empty
 	following sync.Mutex
-	files     *follow.Files // nil until the first pass
-	running   bool          // Run does: files stay open between passes
+	files     *follow.Files     // nil until the first pass
+	running   bool              // Run does: files stay open between passes
+	places    map[string]string // as they were stored last
 
 	mu      sync.Mutex
 	retries map[string]retry  // of objects that were not read wholly, by key

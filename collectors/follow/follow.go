@@ -25,7 +25,10 @@
 // copy, and that were not read by then, are in no file any more (use create rather than
 // copytruncate where every line matters); a text that begins with the same 4 KiB as the
 // one whose place it took during a look is taken for it. In each of these a line may be
-// missed. Two texts that are the same to the last byte are one. A file that was put
+// missed. Two texts that are the same to the last byte are one. A text that was rotated
+// out of the pattern, or removed, while nobody followed it is told as unread where another
+// one stands in its place ([Files.Await]); where none does, nobody knows that there was
+// more of it. A file that was put
 // together from others, or lost its first lines, is a text of its own from where it
 // differs from them: beside them it counts twice what they have in common.
 package follow
@@ -86,6 +89,7 @@ var (
 	errWriting  = errors.New("it breaks off, and was written to shortly before")
 	errAlike    = errors.New("it begins like a text that was read, which is not there to be compared with")
 	errTwin     = errors.New("it is the same as another file, and both grow")
+	errReplaced = errors.New("another text took the place of the one that was read there, which no file of the pattern holds: what was added to it meanwhile is lost")
 )
 
 // Unread says that something of a file was not read when it was looked at last.
@@ -107,6 +111,7 @@ type Files struct {
 	seen      map[string]seen      // by path
 	held      map[fileID]*held     // files that are written to
 	unread    map[string]*Unread   // by path
+	awaited   map[string]string    // by path: the stream that it led to when somebody looked last
 
 	// between, in tests, is called before everything that is asked of the file system.
 	between func()
@@ -148,16 +153,18 @@ type held struct {
 //
 // timeOf is the time of a line, zero where that is not known.
 func New(pattern string, still time.Duration, timeOf func(line []byte) time.Time) *Files {
-	return &Files{pattern: pattern, still: max(still, calm), timeOf: timeOf, streams: map[string][]*stream{}, seen: map[string]seen{}, held: map[fileID]*held{}, unread: map[string]*Unread{}}
+	return &Files{pattern: pattern, still: max(still, calm), timeOf: timeOf, streams: map[string][]*stream{}, seen: map[string]seen{}, held: map[fileID]*held{}, unread: map[string]*Unread{}, awaited: map[string]string{}}
 }
 
-// Restore says that the stretch of a key was read before, also by somebody else. Keys of
+// Restore says that the stretch of a key was read before, also by somebody else, and of
+// when its last line is, zero where that is not known. Keys of
 // anything else are passed over. Order does not matter.
-func (f *Files) Restore(key string) {
+func (f *Files) Restore(key string, last time.Time) {
 	id, end, ok := parseKey(key)
 	if !ok {
 		return
 	}
+	end.last = last
 	f.unordered = true
 	head, _, _ := strings.Cut(id, "~")
 	for _, s := range f.streams[head] {
@@ -245,6 +252,9 @@ func (f *Files) Look(ctx context.Context, now, since time.Time, read func(*Stret
 		}
 	}
 	l.vanished(paths)
+	if len(failures) == 0 { // else it may be in one that could not be read
+		l.replaced()
+	}
 	f.letGo()
 	return errors.Join(failures...)
 }
@@ -280,6 +290,79 @@ func (l *look) vanished(paths []string) {
 			delete(f.seen, path)
 		}
 	}
+}
+
+// replaced tells of texts that were read at paths that lead to others now, and that are
+// in no file any more: nobody saw their ends.
+func (l *look) replaced() {
+	f := l.files
+	there := map[string]bool{}
+	for _, s := range f.seen {
+		if s.stream != nil {
+			there[s.stream.id] = true
+		}
+	}
+	for path, id := range f.awaited {
+		now := f.seen[path]
+		if now.stream == nil {
+			continue // nobody knows yet what is there now
+		}
+		delete(f.awaited, path)
+		if there[id] {
+			continue
+		}
+		lost := &Unread{Since: f.lastOf(id), Until: l.now, Why: errReplaced, Version: id}
+		if until := now.began.Add(linger); !now.began.IsZero() && until.Before(l.now) && !until.Before(lost.Since) {
+			lost.Until = until // which is as long as the writer of the old one may have added to it
+		}
+		f.unread[fmt.Sprintf("%s, text %s", path, id)] = lost
+	}
+}
+
+// lastOf is the time of the last line of a stream, as far as that was restored.
+func (f *Files) lastOf(id string) (last time.Time) {
+	head, _, _ := strings.Cut(id, "~")
+	for _, s := range f.streams[head] {
+		for _, end := range s.ends {
+			if s.id == id && end.last.After(last) {
+				last = end.last
+			}
+		}
+	}
+	return last
+}
+
+// Await says that a path led to a stream, as [Files.Places] told it, when somebody
+// looked last. If it leads to another one now, and no file holds that stream, what was
+// added to it meanwhile is lost, which is told as unread.
+func (f *Files) Await(path, stream string) { f.awaited[path] = stream }
+
+// Places tells which streams the paths led to at the last look that somebody may still
+// write to: not those of packed files, nor of rotated ones, whose names go on from that
+// of another (access.log.1, access.log-20261014). What is not sure is left out.
+func (f *Files) Places() map[string]string {
+	places := map[string]string{}
+	for path, s := range f.seen {
+		if s.stream == nil || s.packed {
+			continue
+		}
+		if id, ok := f.awaited[path]; ok && id != s.stream.id {
+			continue
+		}
+		isRotated := false
+		for name := path; !isRotated; {
+			at := strings.LastIndexAny(name, ".-")
+			if at <= 0 {
+				break
+			}
+			name = name[:at]
+			_, isRotated = f.seen[name]
+		}
+		if !isRotated {
+			places[path] = s.stream.id
+		}
+	}
+	return places
 }
 
 // order puts what was restored in order.
@@ -329,9 +412,18 @@ func (o openFile) Stat() (os.FileInfo, error) {
 
 // Close closes what is held open.
 func (f *Files) Close() {
-	for id, h := range f.held {
-		_ = h.file.Close()
-		delete(f.held, id)
+	for id := range f.held {
+		f.release(id)
+	}
+}
+
+// release closes a file. What is added to it before another takes its place is lost now.
+func (f *Files) release(id fileID) {
+	h := f.held[id]
+	_ = h.file.Close()
+	delete(f.held, id)
+	if s := f.seen[h.path]; s.stream != nil && s.id == id && !s.packed {
+		f.awaited[h.path] = s.stream.id
 	}
 }
 
@@ -359,8 +451,7 @@ func (f *Files) letGo() {
 	}
 	slices.SortFunc(ids, func(a, b fileID) int { return f.held[b].modified.Compare(f.held[a].modified) })
 	for _, id := range ids[min(len(ids), holdMost):] {
-		_ = f.held[id].file.Close()
-		delete(f.held, id)
+		f.release(id)
 	}
 }
 
@@ -486,6 +577,7 @@ type outcome struct {
 	unsure  bool    // it may be a copy of something that is not there to be compared with
 	grew    bool    // while it held that
 	unread  *Unread
+	began   time.Time // of its first line, where that is asked for
 }
 
 // file reads what is new in an open file; last says that no other look will. [ErrChanged]
@@ -545,6 +637,9 @@ func (l *look) text(path string, t *text, of *outcome) error {
 		}
 		return nil
 	}
+	if f.awaited[path] != "" {
+		of.began = f.timeOf(t.line)
+	}
 	if err := t.measure(f.streams[head]); err != nil {
 		return err
 	}
@@ -601,7 +696,7 @@ func (l *look) text(path string, t *text, of *outcome) error {
 		if m.stream == nil {
 			f.streams[head] = append(f.streams[head], s)
 		}
-		s.add(boundary{to, tail})
+		s.add(boundary{at: to, tail: tail})
 	}
 }
 

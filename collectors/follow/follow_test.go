@@ -407,15 +407,15 @@ type log struct {
 	files      *Files
 	now, since time.Time // now is zero for the present
 	lines      []string
-	keys       map[string]bool
-	broken     int      // how often a stretch broke off
-	cut        []string // the lines of those
-	dies       bool     // a stretch is read and then not stored
+	keys       map[string]time.Time // with the times of their last lines
+	broken     int                  // how often a stretch broke off
+	cut        []string             // the lines of those
+	dies       bool                 // a stretch is read and then not stored
 	out        *os.File
 }
 
 func newLog(t *testing.T) *log {
-	l := &log{t: t, dir: t.TempDir(), keys: map[string]bool{}}
+	l := &log{t: t, dir: t.TempDir(), keys: map[string]time.Time{}}
 	l.restart()
 	t.Cleanup(func() {
 		l.files.Close()
@@ -431,8 +431,8 @@ func (l *log) restart() {
 		l.files.Close()
 	}
 	l.files = New(filepath.Join(l.dir, "access.log*"), still, timeOf)
-	for key := range l.keys {
-		l.files.Restore(key)
+	for key, last := range l.keys {
+		l.files.Restore(key, last)
 	}
 }
 
@@ -466,11 +466,11 @@ func (l *log) take(part *Stretch) error {
 		l.cut = slices.AppendSeq(l.cut, strings.Lines(string(text)))
 		return nil
 	}
-	if l.keys[part.Key()] {
+	if _, known := l.keys[part.Key()]; known {
 		l.t.Errorf("%s came twice", part.Key())
 	}
-	l.keys[part.Key()] = true
 	for line := range bytes.Lines(text) {
+		l.keys[part.Key()] = timeOf(line)
 		l.lines = append(l.lines, strings.TrimSuffix(string(line), "\n"))
 	}
 	return nil

@@ -48,6 +48,7 @@ type stream struct {
 type boundary struct {
 	at   int64
 	tail string
+	last time.Time // of the line before it, where it was restored
 }
 
 func (s *stream) add(b boundary) {
@@ -94,7 +95,7 @@ func (t *text) relation(s *stream) (r relation, at int64, err error) {
 	switch {
 	case err != nil || tail != b.tail:
 		return other, 0, err
-	case b == last:
+	case b.at == last.at:
 		return onward, b.at, nil
 	case b.at == t.size || t.broken != nil:
 		return within, b.at, nil
@@ -241,7 +242,7 @@ func parseKey(key string) (id string, end boundary, ok bool) {
 	}
 	to, tail, ok := strings.Cut(rest, ".")
 	at, err := strconv.ParseInt(to, 10, 64)
-	return id, boundary{at, tail}, ok && err == nil && at > 0 && id != ""
+	return id, boundary{at: at, tail: tail}, ok && err == nil && at > 0 && id != ""
 }
 
 // counter counts what is read and keeps the last of it.
