@@ -60,8 +60,9 @@ func (h Hole) Error() string {
 	return fmt.Sprintf("lines %d to %d: %v", h.First, h.Last, h.Err)
 }
 
-// Reader reads a file from where its last kept read ended. A file that got shorter
-// or was replaced is read from its start. The zero value with a Path is ready.
+// Reader reads a file from where its last kept read ended. A file that got shorter,
+// was replaced or was written anew is read from its start. The zero value with a Path
+// is ready.
 type Reader struct {
 	Path string
 
@@ -73,6 +74,46 @@ type mark struct {
 	offset int64
 	line   int
 	at     time.Time // of the last understood line
+	head   []byte    // the first bytes that were read, and the last ones before offset,
+	tail   []byte    // by which a file that was written anew is told
+}
+
+// edge is how many bytes a mark keeps at each end, at least, of so many as were read.
+const edge = 4 << 10
+
+// took notes what was read, or the end of it.
+func (m *mark) took(part []byte, size int64) {
+	if int64(len(part)) < size { // the start of a line that is too long is not at hand
+		m.tail = m.tail[:0]
+	} else if more := edge - len(m.head); more > 0 && m.offset == int64(len(m.head)) {
+		m.head = append(m.head, part[:min(len(part), more)]...)
+	}
+	m.offset += size
+	if len(m.tail) > 8*edge {
+		m.tail = append(m.tail[:0], m.tail[len(m.tail)-edge:]...)
+	}
+	m.tail = append(m.tail, part[max(0, len(part)-edge):]...)
+}
+
+// holds reports whether a file holds what was read, as far as that was kept.
+func (m *mark) holds(f *os.File) (bool, error) {
+	for at, want := range map[int64][]byte{0: m.head, m.offset - int64(len(m.tail)): m.tail} {
+		got := make([]byte, len(want))
+		if _, err := f.ReadAt(got, at); err != nil && !errors.Is(err, io.EOF) {
+			return false, err
+		}
+		if !bytes.Equal(got, want) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// clone is a mark that does not change with m.
+func (m *mark) clone() mark {
+	c := *m
+	c.head, c.tail = bytes.Clone(m.head), bytes.Clone(m.tail)
+	return c
 }
 
 // Read gives every new whole line to each, which returns the moment that the line
@@ -86,8 +127,14 @@ func (r *Reader) Read(final bool, each func(line []byte) (time.Time, error)) ([]
 		return nil, err
 	}
 	defer f.Close()
-	m := r.kept
-	if m.info == nil || !os.SameFile(m.info, info) || info.Size() < m.offset {
+	m := r.kept.clone()
+	isSame := m.info != nil && os.SameFile(m.info, info) && info.Size() >= m.offset
+	if isSame {
+		if isSame, err = m.holds(f); err != nil {
+			return nil, fmt.Errorf("read %s: %w", r.Path, err)
+		}
+	}
+	if !isSame {
 		m = mark{}
 	}
 	m.info = info
@@ -105,11 +152,12 @@ func (r *Reader) Read(final bool, each func(line []byte) (time.Time, error)) ([]
 		if errors.Is(err, io.EOF) && (!final || size == 0) {
 			break
 		}
-		if m.offset == 0 { // editors put a byte-order mark before a file's first line
+		isFirst := m.offset == 0
+		m.line++
+		m.took(line, size)
+		if isFirst { // editors put a byte-order mark before a file's first line
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
-		m.line++
-		m.offset += size
 		if line = bytes.TrimSpace(line); len(line) == 0 && !long {
 			continue
 		}
@@ -142,7 +190,7 @@ func (r *Reader) Read(final bool, each func(line []byte) (time.Time, error)) ([]
 func (r *Reader) Keep() { r.kept = r.next }
 
 // readLine returns the next line and the bytes it took. A line over the bound is
-// skipped: long is set and line is nil.
+// skipped: long is set and line is only an end of it.
 func readLine(in *bufio.Reader) (line []byte, size int64, long bool, err error) {
 	for {
 		part, err := in.ReadSlice('\n')
@@ -152,7 +200,7 @@ func readLine(in *bufio.Reader) (line []byte, size int64, long bool, err error) 
 			continue
 		}
 		if long {
-			return nil, size, true, err
+			return part, size, true, err
 		}
 		return part, size, false, err
 	}

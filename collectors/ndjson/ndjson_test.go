@@ -69,6 +69,47 @@ func TestReader(t *testing.T) {
 	}
 }
 
+// A file that is written anew in place is read from its start, however long it is by
+// then; one that is written anew with what was read of it and more is read on.
+func TestWrittenAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.ndjson")
+	long := strings.Repeat("x", 2*MaxLine)
+	many := strings.Repeat("same\n", 20_000)
+	for _, test := range []struct{ what, before, after, want string }{
+		{"longer", "a1\na2\n", "b1\nb2\nb3\n", "b1 b2 b3"},
+		{"as long", "a1\na2\n", "b1\nb2\n", "b1 b2"},
+		{"alike at its end", "a1\na2\n", "b1\na2\na3\n", "b1 a2 a3"},
+		{"alike at its start", "a1\na2\n", "a1\nb2\nb3\n", "a1 b2 b3"},
+		{"more of the same", "a1\na2\n", "a1\na2\na3\n", "a3"},
+		{"half a line more", "a1\na2 ha", "a1\na2 half\na3\n", "a2 half a3"},
+		{"alike for long", many + "a2\n", many + "b2\nb3\n", strings.ReplaceAll(many, "\n", " ") + "b2 b3"},
+		{"more for long", many + "a2\n", many + "a2\na3\n", "a3"},
+		{"begins with a long line", long + "\na2\n", long + "\nb2\nb3\n", "b2 b3"},
+		{"goes on from a long line", long + "\n", long + "\na2\n", "a2"},
+	} {
+		r := Reader{Path: path}
+		read := func(text string) (lines []string) {
+			t.Helper()
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.Read(false, func(line []byte) (time.Time, error) {
+				lines = append(lines, string(line))
+				return time.Time{}, nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return lines
+		}
+		read(test.before)
+		r.Keep()
+		if got := strings.Join(read(test.after), " "); got != test.want {
+			t.Errorf("%s: read %.100q, want %.100q", test.what, got, test.want)
+		}
+	}
+}
+
 func TestSpan(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	for _, test := range []struct {
