@@ -30,6 +30,8 @@ type containerDecoder struct {
 	open  [2]*openLine     // of stdout, stderr
 	ready []streamLine
 	bad   int
+	long  int       // lines that are too long
+	last  time.Time // of the last piece
 }
 
 // openLine is a line of which only pieces have come.
@@ -37,6 +39,7 @@ type openLine struct {
 	streamLine
 	began int64     // byte of the file
 	last  time.Time // of its last piece
+	skip  bool      // it is too long
 }
 
 func newContainerDecoder(r *Reader, target string, at *position) *containerDecoder {
@@ -61,6 +64,7 @@ func (d *containerDecoder) take(raw []byte, begin, end int64) {
 		}
 		return
 	}
+	d.last = p.at
 	stream, name := 0, "stdout"
 	if p.stderr {
 		stream, name = 1, "stderr"
@@ -84,15 +88,23 @@ func (d *containerDecoder) take(raw []byte, begin, end int64) {
 		line = &openLine{streamLine: streamLine{name, logrules.Line{At: p.at, Target: target}}, began: begin}
 		d.open[stream] = line
 	}
-	line.Text, line.last = append(line.Text, p.text...), p.at
-	if p.ends || len(line.Text) > maxLine {
+	if line.last = p.at; !line.skip {
+		line.Text = append(line.Text, p.text...)
+	}
+	if len(line.Text) > maxLine {
+		line.Text, line.skip = nil, true
+		d.long++
+	}
+	if p.ends {
 		d.close(stream)
 	}
 }
 
 // close takes a line for whole.
 func (d *containerDecoder) close(stream int) {
-	d.ready = append(d.ready, d.open[stream].streamLine)
+	if line := d.open[stream]; !line.skip {
+		d.ready = append(d.ready, line.streamLine)
+	}
 	d.open[stream] = nil
 }
 
@@ -161,10 +173,15 @@ func (d *containerDecoder) give() {
 	}
 }
 
-func (d *containerDecoder) lost(end int64) {
+func (d *containerDecoder) lost(_ []byte, begins bool, end int64) {
 	d.give()
 	d.end = end
+	if begins {
+		d.long++
+	}
 }
+
+func (d *containerDecoder) heard() time.Time { return d.last }
 
 // mark goes on from the first piece that waits, and skips from there what was read of
 // the other stream.
@@ -189,10 +206,18 @@ func (d *containerDecoder) lines() []streamLine {
 }
 
 func (d *containerDecoder) malformed() string {
-	if d.bad == 0 {
-		return ""
+	text := tooLong(d.long)
+	if d.bad > 0 {
+		text = joined(text, fmt.Sprintf("%d lines are in neither form of a container's log file", d.bad))
 	}
-	text := fmt.Sprintf("%d lines are in neither form of a container's log file", d.bad)
-	d.bad = 0
+	d.bad, d.long = 0, 0
 	return text
+}
+
+// joined is two sentences in one text; either may be empty.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"gapless/collectors/applog/logrules"
 )
@@ -27,8 +28,9 @@ type decoder interface {
 	take(raw []byte, begin, end int64)
 	// give takes what was taken for whole, as at the end of a file.
 	give()
-	// lost says that a line was too long to be taken, or its part before the byte end.
-	lost(end int64)
+	// lost gives a part of a line that is too long to be taken, the first one where it
+	// begins it. The part ends before the byte end; the last one has the line's own end.
+	lost(part []byte, begins bool, end int64)
 	// lines are those that are whole; they are good until the next call of take.
 	lines() []streamLine
 	// mark notes where to go on from so that what is not whole is read again, and
@@ -37,6 +39,9 @@ type decoder interface {
 	// malformed says what could not be understood since the last call, in words; empty
 	// where there is nothing.
 	malformed() string
+	// heard is the moment of the last line that was understood, of interest or not; zero
+	// where only the text of lines tells theirs.
+	heard() time.Time
 }
 
 // streamLine is a line of one of the streams in a file: of one program in a journal,
@@ -50,7 +55,7 @@ func (r *Reader) decoder(path string, at *position) decoder {
 	target := r.targetOf(path)
 	switch r.cfg.Kind {
 	case KindJournal:
-		return &journalDecoder{reader: r, target: target}
+		return &journalDecoder{reader: r, target: target, lostAt: at.Lost, series: at.Series}
 	case KindContainer:
 		return newContainerDecoder(r, target, at)
 	}
@@ -62,6 +67,7 @@ type plainDecoder struct {
 	line  [1]streamLine
 	taken int
 	end   int64
+	long  int // lines that are too long
 }
 
 func (d *plainDecoder) take(raw []byte, _, end int64) {
@@ -71,15 +77,36 @@ func (d *plainDecoder) take(raw []byte, _, end int64) {
 	d.line[0].Text, d.taken, d.end = raw, 1, end
 }
 
-func (d *plainDecoder) give()             {}
-func (d *plainDecoder) lost(end int64)    { d.taken, d.end = 0, end }
+func (d *plainDecoder) give() {}
+func (d *plainDecoder) lost(_ []byte, begins bool, end int64) {
+	d.taken, d.end = 0, end
+	if begins {
+		d.long++
+	}
+}
 func (d *plainDecoder) mark(at *position) { at.Offset = d.end }
+func (d *plainDecoder) heard() time.Time  { return time.Time{} }
 func (d *plainDecoder) lines() []streamLine {
 	all := d.line[:d.taken]
 	d.taken = 0
 	return all
 }
-func (d *plainDecoder) malformed() string { return "" }
+func (d *plainDecoder) malformed() string {
+	text := tooLong(d.long)
+	d.long = 0
+	return text
+}
+
+// tooLong says of lines that they are skipped for their length; empty for none.
+func tooLong(lines int) string {
+	switch lines {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("a line is longer than %d bytes and was skipped", maxLine)
+	}
+	return fmt.Sprintf("%d lines are longer than %d bytes and were skipped", lines, maxLine)
+}
 
 // Decode calls read for every line that a log of the reader's kind holds in in, as a
 // file of that path would, with the number of the file's line in which it ended, and
@@ -88,7 +115,7 @@ func (d *plainDecoder) malformed() string { return "" }
 func (r *Reader) Decode(path string, in io.Reader, read func(number int, state *logrules.State, line logrules.Line)) (malformed string, err error) {
 	d, number, end := r.decoder(path, &position{}), 0, int64(0)
 	streams := map[string]*logrules.State{}
-	var complaints []string
+	var complaints complaints
 	emit := func() {
 		for _, line := range d.lines() {
 			if streams[line.stream] == nil {
@@ -97,32 +124,60 @@ func (r *Reader) Decode(path string, in io.Reader, read func(number int, state *
 			read(number, streams[line.stream], line.Line)
 		}
 		if text := d.malformed(); text != "" {
-			complaints = append(complaints, fmt.Sprintf("line %d: %s", number, text))
+			complaints.add(fmt.Sprintf("line %d: %s", number, text))
 		}
 	}
-	err = eachRaw(in, func(raw []byte, tooLong bool) {
+	err = eachRaw(in, func(raw []byte) {
 		number++
-		if tooLong {
-			d.lost(end)
-			complaints = append(complaints, fmt.Sprintf("line %d is longer than %d bytes", number, maxLine))
-			return
-		}
 		begin := end
 		end += int64(len(raw)) + 1
 		d.take(raw, begin, end)
 		emit()
+	}, func(part []byte, begins bool) {
+		if begins {
+			number++
+		}
+		end += int64(len(part))
+		d.lost(part, begins, end)
+		emit()
 	})
 	d.give()
 	emit()
-	return strings.Join(complaints, "; "), err
+	return complaints.String(), err
+}
+
+// complaints are what could not be understood, of which only the first are told one by
+// one.
+type complaints struct {
+	first []string
+	more  int
+}
+
+const mostComplaints = 5
+
+func (c *complaints) add(text string) {
+	if len(c.first) == mostComplaints {
+		c.more++
+		return
+	}
+	c.first = append(c.first, text)
+}
+
+func (c *complaints) String() string {
+	text := strings.Join(c.first, "; ")
+	if c.more > 0 {
+		text += fmt.Sprintf("; and %d more places", c.more)
+	}
+	return text
 }
 
 // Lines is what the reader looks for in its lines.
 func (r *Reader) Lines() *logrules.Interpreter { return r.lines }
 
-// eachRaw calls take for every line of a stream, without its end.
-func eachRaw(in io.Reader, take func(raw []byte, tooLong bool)) error {
-	s := newSplitter(take)
+// eachRaw calls take for every line of a stream, without its end, and lost for the
+// parts of one that is too long.
+func eachRaw(in io.Reader, take func(raw []byte), lost func(part []byte, begins bool)) error {
+	s := &splitter{take: take, lost: lost}
 	buffer := make([]byte, 256<<10)
 	for {
 		n, err := in.Read(buffer)

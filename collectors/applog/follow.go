@@ -106,9 +106,11 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 	}
 	if !same || !f.known && f.handle == nil {
 		r.remember(f.position)
+		holes := f.position.Holes
 		if f.position, err = r.start(opened, info); err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
+		f.position.keep(holes)
 		f.known = false
 		if f.again = false; f.position.reach() == 0 {
 			if f.again, err = r.readBefore(opened); err != nil {
@@ -376,27 +378,21 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 	long := make([]byte, 0) // grows only for lines over the reader's size
 	d := r.decoder(path, &at)
 	b := logrules.NewBatch()
+	skip := at.Skip
 	reached, stored := at.Offset, at.Offset // by reading; by the batch before
 	last := at.encode()
 	settle := func() {
-		for _, line := range d.lines() {
-			r.lines.Line(b, at.stream(line.stream), line.Line)
-		}
-		if text := d.malformed(); text != "" {
-			p.errs = append(p.errs, fmt.Sprintf("%s, before byte %d: %s", path, reached, text))
-		}
+		r.settle(b, d, &at, func() string { return fmt.Sprintf("%s, before byte %d: ", path, reached) })
 		d.mark(&at)
+		at.Skip = skip && at.Offset == reached
 	}
 	for {
 		part, err := in.ReadSlice('\n')
 		if errors.Is(err, bufio.ErrBufferFull) {
-			if long = append(long, part...); len(long) > maxLine || at.Skip {
-				if !at.Skip {
-					p.errs = append(p.errs, fmt.Sprintf("%s: a line at byte %d is longer than %d bytes and was skipped", path, reached, maxLine))
-				}
-				at.Skip = true
+			if long = append(long, part...); len(long) > maxLine || skip {
 				reached += int64(len(long))
-				d.lost(reached)
+				d.lost(long, !skip, reached)
+				skip = true
 				settle()
 				long = long[:0]
 			}
@@ -411,15 +407,15 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 			line = long
 		}
 		ended := err == nil
-		if len(line) > 0 && (ended || quiet > calm || at.Skip) {
+		if len(line) > 0 && (ended || quiet > calm || skip) {
 			begin := reached
 			reached += int64(len(line))
-			if at.Skip {
-				d.lost(reached)
+			if skip {
+				d.lost(line, false, reached)
 			} else {
 				d.take(bytes.TrimSuffix(line, []byte("\n")), begin, reached)
 			}
-			at.Skip = at.Skip && !ended
+			skip = skip && !ended
 			settle()
 		}
 		long = long[:0]
@@ -451,17 +447,19 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 // reading goes on meanwhile.
 func (r *Reader) add(ctx context.Context, p *pass, path string, f *file, opened *os.File, info os.FileInfo, b *logrules.Batch, at *position) error {
 	r.lines.Settle(b, &at.State) // of one stream: where there are several, each line has its time
-	if b.Timeless > 0 {
-		p.errs = append(p.errs, fmt.Sprintf("%s: %d lines match a rule and have no time that is understood", path, b.Timeless))
-	}
+	at.timeless(b, path+": ", r.cfg.Now().UTC())
 	if err := at.identify(opened, info); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
+	holes := at.untold()
 	next := at.clone()
 	encoded := next.encode()
 	batch := analysis.AppBatch{File: path, Position: encoded, Again: f.again}
 	r.lines.Fill(b, &batch)
-	return p.add(ctx, f, batch, func() { f.position, f.known, f.stored = next, true, encoded })
+	return p.add(ctx, f, batch, func() {
+		f.position, f.known, f.stored = next, true, encoded
+		p.holes = append(p.holes, holes...)
+	})
 }
 
 // targetOf is who wrote a file, as its path says; empty where that does not.

@@ -52,14 +52,19 @@ type journalDecoder struct {
 
 	entry  map[string][]byte // in the export format, while it is not whole
 	binary string            // name of the field whose length and content come next
-	data   []byte            // of it
-	resync bool              // after something that cannot be taken: until an empty line, an object or a cursor
+	data   []byte            // of it: the length, and the content unless that is too long
+	got    uint64            // bytes of the content that came, with the end of its line
+	cutBy  *int              // counts the entry, which lacks its message: cut or long
+	lostAt bool              // after something that cannot be taken, nobody knows where the next entry begins
+	series string            // of the cursors in the export format (their s=), as the last one that was taken has it
 
 	began, end int64 // of the entry that is being read, and of what was taken: bytes of the file
 
 	ready []streamLine
-	bad   int // entries that are not understood
-	cut   int // entries whose message journalctl left out
+	last  time.Time // of the last entry
+	bad   int       // entries that are not understood
+	cut   int       // entries whose message journalctl left out
+	long  int       // entries whose message is too long
 
 	// seen turns down an entry that was read before; nil: none was.
 	seen func(cursor []byte) bool
@@ -80,10 +85,11 @@ func (d *journalDecoder) take(raw []byte, begin, end int64) {
 func (d *journalDecoder) takeField(raw []byte) {
 	switch {
 	case d.binary != "":
-		d.data = append(append(d.data, raw...), '\n')
-		d.finishBinary()
-	case d.resync && !bytes.HasPrefix(raw, []byte(`{"`)) && !bytes.HasPrefix(raw, []byte(fieldCursor+"=")):
-		d.resync = len(raw) > 0
+		d.content(raw)
+		if d.binary != "" {
+			d.content([]byte("\n"))
+		}
+	case d.lostAt && !d.begins(raw):
 	case len(raw) == 0:
 		d.finish()
 	case len(d.entry) == 0 && (raw[0] == '{' || raw[0] == 0x1e):
@@ -92,7 +98,7 @@ func (d *journalDecoder) takeField(raw []byte) {
 		if name, value, ok := bytes.Cut(raw, []byte("=")); ok {
 			d.field(name, value)
 		} else if fieldName(raw) {
-			d.binary, d.data = string(raw), d.data[:0]
+			d.binary, d.data, d.got = string(raw), d.data[:0], 0
 		} else {
 			d.giveUp()
 		}
@@ -110,27 +116,75 @@ func fieldName(b []byte) bool {
 	return len(b) > 0 && len(b) <= 64
 }
 
-// finishBinary takes a field's content when all of it is there: eight bytes with its
-// length, low byte first, the content, and the end of a line.
-func (d *journalDecoder) finishBinary() {
-	if len(d.data) < 8 {
-		return
+// begins says whether the line may begin an entry, or what comes after it, though
+// before it there was something that cannot be taken. A text that was cut off in its
+// middle may hold whole entries, as somebody made them up. But it does not know the
+// number of the journal file series: once that is known, nothing else will do.
+func (d *journalDecoder) begins(raw []byte) bool {
+	begins := bytes.HasPrefix(raw, []byte(`{"`)) || bytes.HasPrefix(raw, []byte(fieldCursor+"="))
+	if d.series == "" {
+		d.lostAt = !begins && len(raw) > 0
+		return begins
 	}
-	length := binary.LittleEndian.Uint64(d.data)
-	switch have := uint64(len(d.data)) - 8; {
-	case length > maxLine:
-		d.giveUp()
-	case have == length+1:
-		content := d.data[8 : 8+length]
-		if bytes.Contains(content, []byte("\n"+fieldReceived+"=")) {
-			d.giveUp() // its writer died in it, and another one went on
+	d.lostAt = !begins || !bytes.Contains(raw, []byte("s="+d.series))
+	if d.lostAt && begins {
+		d.bad++ // perhaps one of another series
+	}
+	return !d.lostAt
+}
+
+// mostContent is the length of the longest field that journald takes, in bytes.
+const mostContent = 768 << 20
+
+// content takes more of a field that holds any bytes: eight of them with its length, low
+// byte first, the content, and the end of a line. Whatever stands in the content, the
+// field ends where its length says. One that is longer than [maxLine] is skipped.
+func (d *journalDecoder) content(b []byte) {
+	if n := 8 - len(d.data); n > 0 {
+		d.data = append(d.data, b[:min(n, len(b))]...)
+		if b = b[min(n, len(b)):]; len(d.data) < 8 {
 			return
 		}
-		d.field([]byte(d.binary), content)
-		d.binary = ""
-	case have > length+1: // it ends within a line
-		d.giveUp()
 	}
+	length := binary.LittleEndian.Uint64(d.data)
+	if length <= maxLine {
+		d.data = append(d.data, b...)
+	}
+	d.got += uint64(len(b))
+	switch {
+	case length > mostContent, d.got > length+1, d.got == length+1 && b[len(b)-1] != '\n':
+		d.giveUp()
+	case d.got <= length:
+	case length > maxLine:
+		d.tooLong([]byte(d.binary))
+		d.binary = ""
+	case d.torn(d.data[8 : 8+length]):
+		d.giveUp()
+	default:
+		d.field([]byte(d.binary), d.data[8:8+length])
+		d.binary = ""
+	}
+}
+
+// torn says whether the writer of a field died in it, and another one went on: the
+// beginning of an entry stands in it. Where the series of the cursors is known, no text
+// that comes from elsewhere can look so.
+func (d *journalDecoder) torn(content []byte) bool {
+	if d.series != "" {
+		return bytes.Contains(content, []byte(fieldCursor+"=s="+d.series))
+	}
+	return bytes.Contains(content, []byte("\n"+fieldReceived+"="))
+}
+
+// tooLong takes a field without its content.
+func (d *journalDecoder) tooLong(name []byte) {
+	if d.entry == nil {
+		d.entry = map[string][]byte{}
+	}
+	if string(name) == fieldMessage {
+		d.cutBy = &d.long
+	}
+	d.entry[""] = nil // the entry has begun
 }
 
 // field takes one field. What stands but once in an entry begins the next one when it
@@ -140,10 +194,14 @@ func (d *journalDecoder) field(name, value []byte) {
 	if d.entry == nil {
 		d.entry = map[string][]byte{}
 	}
-	d.resync = false
 	if (string(name) == fieldCursor || string(name) == fieldReceived) && d.entry[string(name)] != nil {
 		d.bad++
-		clear(d.entry)
+		d.drop()
+	}
+	if string(name) == fieldCursor {
+		if series, _, ok := parseCursor(value); ok {
+			d.series = series
+		}
 	}
 	if wanted := d.wanted(name); wanted && d.entry[string(name)] == nil {
 		d.entry[string(name)] = bytes.Clone(value)
@@ -158,9 +216,15 @@ func (d *journalDecoder) wanted(name []byte) bool {
 
 func (d *journalDecoder) finish() {
 	if len(d.entry) > 0 {
-		d.add(d.entry)
+		d.add(d.entry, d.cutBy)
 	}
+	d.drop()
+}
+
+// drop forgets the entry that was being read.
+func (d *journalDecoder) drop() {
 	clear(d.entry)
+	d.binary, d.cutBy = "", nil
 }
 
 // object reads an entry as JSON. A field that is not text is a list of bytes; one that
@@ -168,12 +232,13 @@ func (d *journalDecoder) finish() {
 // journalctl finds too long is null.
 func (d *journalDecoder) object(raw []byte) {
 	entry := map[string][]byte{}
+	var cutBy *int
 	ok := jsonobject.Members(raw, func(name, value []byte) {
 		if d.wanted(name) {
 			if content, ok := fieldValue(value); ok {
 				entry[string(name)] = content
 			} else if string(name) == fieldMessage {
-				d.cut++
+				cutBy = &d.cut
 			}
 		}
 	})
@@ -181,8 +246,7 @@ func (d *journalDecoder) object(raw []byte) {
 		d.bad++
 		return
 	}
-	d.resync = false
-	d.add(entry)
+	d.add(entry, cutBy)
 }
 
 func fieldValue(value []byte) ([]byte, bool) {
@@ -217,8 +281,8 @@ func fieldValue(value []byte) ([]byte, bool) {
 	return content, ok && content != nil
 }
 
-// add makes lines of an entry.
-func (d *journalDecoder) add(entry map[string][]byte) {
+// add makes lines of an entry. cutBy counts it where its message is missing.
+func (d *journalDecoder) add(entry map[string][]byte, cutBy *int) {
 	at, ok := micros(entry[fieldReceived])
 	if sent, known := micros(entry[fieldSent]); known {
 		at, ok = sent, true
@@ -227,6 +291,7 @@ func (d *journalDecoder) add(entry map[string][]byte) {
 		d.bad++
 		return
 	}
+	d.last = at
 	if d.seen != nil && d.seen(entry[fieldCursor]) {
 		return
 	}
@@ -243,6 +308,9 @@ func (d *journalDecoder) add(entry map[string][]byte) {
 	target, ok := d.targetOf(entry, unit)
 	if !ok {
 		return
+	}
+	if cutBy != nil {
+		*cutBy++
 	}
 	line := logrules.Line{At: at, Target: target, Origin: "systemd"}
 	if !systemd {
@@ -324,30 +392,47 @@ func (d *journalDecoder) pending() bool { return len(d.entry) > 0 || d.binary !=
 
 func (d *journalDecoder) give() {
 	if d.binary != "" {
-		d.bad++
-		d.binary = ""
+		d.giveUp()
 	}
 	d.finish()
 }
 
+func (d *journalDecoder) heard() time.Time { return d.last }
+
 // mark goes on from the start of the entry that is being read.
 func (d *journalDecoder) mark(at *position) {
-	at.Offset = d.end
+	at.Offset, at.Lost, at.Series = d.end, d.lostAt, d.series
 	if d.pending() {
 		at.Offset = d.began
 	}
 }
 
-func (d *journalDecoder) lost(end int64) {
-	d.giveUp()
+// lost skips a line but for what it says of its own length: a field's content, in which
+// there was no end of a line for long; a field of text; or an object.
+func (d *journalDecoder) lost(part []byte, begins bool, end int64) {
+	if begins && !d.pending() {
+		d.began = end - int64(len(part))
+	}
+	name, _, isField := bytes.Cut(part, []byte("="))
+	switch {
+	case d.binary != "":
+		d.content(part)
+	case !begins || d.lostAt:
+	case len(d.entry) == 0 && part[0] == '{':
+		d.bad++
+	case isField && fieldName(name):
+		d.tooLong(name)
+	default:
+		d.giveUp()
+	}
 	d.end = end
 }
 
-// giveUp drops the entry that was being read.
+// giveUp drops the entry that was being read, and is lost.
 func (d *journalDecoder) giveUp() {
 	d.bad++
-	d.binary, d.resync = "", true
-	clear(d.entry)
+	d.lostAt = true
+	d.drop()
 }
 
 func (d *journalDecoder) lines() []streamLine {
@@ -357,13 +442,16 @@ func (d *journalDecoder) lines() []streamLine {
 }
 
 func (d *journalDecoder) malformed() string {
-	var text []string
+	var text string
 	if d.bad > 0 {
-		text = append(text, fmt.Sprintf("%d entries are in neither of the journal's formats (journalctl -o export or -o json)", d.bad))
+		text = fmt.Sprintf("%d entries are in neither of the journal's formats (journalctl -o export or -o json)", d.bad)
 	}
 	if d.cut > 0 {
-		text = append(text, fmt.Sprintf("%d entries have a message that journalctl left out for its length (its option --all keeps them)", d.cut))
+		text = joined(text, fmt.Sprintf("%d entries have a message that journalctl left out for its length (its option --all keeps them)", d.cut))
 	}
-	d.bad, d.cut = 0, 0
-	return strings.Join(text, "; ")
+	if d.long > 0 {
+		text = joined(text, fmt.Sprintf("%d entries have a message of more than %d bytes, which is not read", d.long, maxLine))
+	}
+	d.bad, d.cut, d.long = 0, 0, 0
+	return text
 }

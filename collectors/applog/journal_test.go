@@ -132,7 +132,7 @@ func TestMalformedJournal(t *testing.T) {
 		"an entry of no time":  "MESSAGE=x\n\n" + good,
 		"an object of no time": "{\"MESSAGE\":\"x\"}\n" + good,
 		"half an object":       "{\"MESSAGE\":\n" + good,
-		"too long a line":      "__REALTIME_TIMESTAMP=1\nMESSAGE=" + strings.Repeat("x", 3*maxLine) + "\n\n" + good,
+		"too long a line":      "__REALTIME_TIMESTAMP=1\n_SYSTEMD_UNIT=orders.service\nMESSAGE=" + strings.Repeat("x", 3*maxLine) + "\n\n" + good,
 		"a message left out":   `{"__REALTIME_TIMESTAMP":"1795998510093242","_SYSTEMD_UNIT":"orders.service","MESSAGE":null}` + "\n" + good,
 	} {
 		path := filepath.Join(t.TempDir(), "journal")

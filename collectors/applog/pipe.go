@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -52,7 +51,6 @@ type pipe struct {
 	split    *splitter
 	batch    *logrules.Batch
 	size     int
-	errs     []string
 	covered  time.Time // until when runs are stored
 	open     bool      // somebody writes
 	runs     int
@@ -78,7 +76,7 @@ func (r *Reader) readPipe(ctx context.Context, from, to time.Time, live bool) er
 		p.position.Cursors = map[string]uint64{}
 	}
 	p.decoder.seen = p.seen
-	p.split = newSplitter(p.line)
+	p.split = &splitter{take: p.line, lost: p.longLine}
 	opened, chunks, failed := r.chunks(ctx)
 	begin := func(at time.Time) {
 		p.open = true
@@ -199,26 +197,20 @@ func openPipe(ctx context.Context, path string) (*os.File, error) {
 	return opened, err
 }
 
-func (p *pipe) line(raw []byte, tooLong bool) {
+func (p *pipe) line(raw []byte) {
 	p.size += len(raw) + 1
-	if tooLong {
-		p.errs = append(p.errs, fmt.Sprintf("a line is longer than %d bytes and was skipped", maxLine))
-		p.decoder.giveUp()
-	} else {
-		p.decoder.take(raw, 0, 0)
-	}
-	if !p.decoder.pending() {
-		p.settle()
-	}
+	p.decoder.take(raw, 0, 0)
+	p.settle()
+}
+
+func (p *pipe) longLine(part []byte, begins bool) {
+	p.size += len(part)
+	p.decoder.lost(part, begins, 0)
+	p.settle()
 }
 
 func (p *pipe) settle() {
-	for _, line := range p.decoder.lines() {
-		p.reader.lines.Line(p.batch, p.position.State.stream(line.stream), line.Line)
-	}
-	if text := p.decoder.malformed(); text != "" {
-		p.errs = append(p.errs, text)
-	}
+	p.reader.settle(p.batch, p.decoder, &p.position.State, func() string { return "" })
 }
 
 // seen says whether an entry came before, by its cursor; one without is new.
@@ -257,10 +249,9 @@ func (p *pipe) store(ctx context.Context, to time.Time, failed error) error {
 	run := analysis.Run{Source: r.cfg.Source, Kind: r.cfg.Kind, From: p.covered, To: to}
 	b := analysis.AppBatch{File: r.pattern, Before: p.stored}
 	r.lines.Fill(p.batch, &b)
-	if p.batch.Timeless > 0 {
-		p.errs = append(p.errs, fmt.Sprintf("%d lines match a rule and have no time that is understood", p.batch.Timeless))
-	}
+	p.position.State.timeless(p.batch, "", r.cfg.Now().UTC())
 	p.batch, p.size = logrules.NewBatch(), 0
+	holes := p.position.State.untold()
 	position, err := json.Marshal(p.position)
 	if err != nil {
 		return fmt.Errorf("encode position in %s: %w", r.pattern, err)
@@ -276,13 +267,18 @@ func (p *pipe) store(ctx context.Context, to time.Time, failed error) error {
 	p.stored, p.covered = position, b.To
 	if failed != nil {
 		run.Code, run.Error = runcode.OfFile(failed), failed.Error()
-	} else if len(p.errs) > 0 {
-		run.From, run.Code, run.Error = run.To, "bad_reply", strings.ToValidUTF8(strings.Join(p.errs, "; "), "\uFFFD")
+		if err := p.addRun(ctx, run); err != nil {
+			return err
+		}
 	} else {
-		return nil
+		holes = append(holes, within(p.position.State.Holes, run.From, run.To)...)
 	}
-	p.errs = nil
-	return p.addRun(ctx, run)
+	for _, failed := range holeRuns(run, holes) {
+		if err := p.addRun(ctx, failed); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // storeOrUnwritten stores what came in, with a run up to a time; or while nobody

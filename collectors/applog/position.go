@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"slices"
 
 	"gapless/collectors/applog/logrules"
 	"gapless/collectors/follow"
@@ -34,6 +35,13 @@ type position struct {
 	// piece waits for the next: they go on from there. Offset is the first of these.
 	Read int64            `json:"read,omitempty"`
 	Open map[string]int64 `json:"open,omitempty"`
+	// Lost says that nobody knows where the next entry of a journal begins; Series is that
+	// of its cursors.
+	Lost   bool   `json:"lost,omitempty"`
+	Series string `json:"series,omitempty"`
+
+	Holes  []hole `json:"holes,omitempty"` // that were read under the path
+	inHole bool   // what was read last belongs to the last of them
 
 	logrules.State // after the last line that was read
 	// Streams are the states of the streams in the file, where it holds several.
@@ -50,6 +58,9 @@ func decodePosition(b []byte) (position, error) {
 	}
 	if p.Offset < 0 || p.HeadLen < 0 || p.HeadLen > headSize || int64(p.HeadLen) > p.reach() || p.Read < 0 {
 		return position{}, fmt.Errorf("position %s is impossible", b)
+	}
+	for i := range p.Holes {
+		p.Holes[i].told = true
 	}
 	return p, nil
 }
@@ -90,7 +101,7 @@ const maxStreams = 100
 // clone is a position that does not change with p.
 func (p *position) clone() position {
 	c := *p
-	c.Streams, c.Open = maps.Clone(p.Streams), maps.Clone(p.Open)
+	c.Streams, c.Open, c.Holes = maps.Clone(p.Streams), maps.Clone(p.Open), slices.Clone(p.Holes)
 	for name, s := range c.Streams {
 		state := *s
 		c.Streams[name] = &state

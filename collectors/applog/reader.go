@@ -147,7 +147,7 @@ func (r *Reader) onePass(ctx context.Context, from, to time.Time, always, whole 
 		p.until = from
 	}
 	r.reached = p.until
-	if !always && p.pending == nil && runcode.OfFile(err) == r.failing && r.cfg.Now().Sub(r.stored) < idle {
+	if !always && p.pending == nil && len(p.holes) == 0 && runcode.OfFile(err) == r.failing && r.cfg.Now().Sub(r.stored) < idle {
 		return false, err
 	}
 	if failed := p.finish(ctx, err); failed != nil {
@@ -166,7 +166,7 @@ type pass struct {
 	pending *analysis.AppBatch
 	after   func() // makes the pending batch count as read
 	file    *file  // that the pending batch is of
-	errs    []string
+	holes   []hole // that are new
 	stored  int
 }
 
@@ -205,28 +205,44 @@ func (p *pass) at() time.Time {
 
 // finish stores what is left, with the run that tells how the pass went.
 func (p *pass) finish(ctx context.Context, err error) error {
+	run := p.run
 	if err != nil {
 		if failed := p.flush(ctx, p.run.From); failed != nil {
 			return failed
 		}
-		return p.addRun(ctx, p.run.From, p.run.To, runcode.OfFile(err), err.Error())
+		run.Code, run.Error = runcode.OfFile(err), err.Error()
+		if failed := p.addRun(ctx, run); failed != nil {
+			return failed
+		}
+		return p.addHoles(ctx, run, p.holes)
 	}
+	run.To = p.until
 	if p.pending != nil {
 		if failed := p.flush(ctx, p.until); failed != nil {
 			return failed
 		}
-	} else if failed := p.addRun(ctx, p.run.From, p.until, "", ""); failed != nil {
+	} else if failed := p.addRun(ctx, run); failed != nil {
 		return failed
 	}
-	if len(p.errs) > 0 {
-		return p.addRun(ctx, p.run.To, p.run.To, "bad_reply", strings.Join(p.errs, "; "))
+	holes := p.holes
+	for _, f := range p.reader.files {
+		holes = append(holes, within(f.position.Holes, run.From, run.To)...)
+	}
+	return p.addHoles(ctx, run, holes)
+}
+
+// addHoles tells of what was not understood: the good run before does not vouch for it.
+func (p *pass) addHoles(ctx context.Context, run analysis.Run, holes []hole) error {
+	for _, failed := range holeRuns(run, holes) {
+		if err := p.addRun(ctx, failed); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-func (p *pass) addRun(ctx context.Context, from, to time.Time, code, text string) error {
-	run := p.run
-	run.From, run.To, run.At, run.Code, run.Error = from, to, p.at(), code, strings.ToValidUTF8(text, "\uFFFD")
+func (p *pass) addRun(ctx context.Context, run analysis.Run) error {
+	run.At, run.Error = p.at(), strings.ToValidUTF8(run.Error, "\uFFFD")
 	if err := p.reader.sink.AddRun(ctx, p.reader.cfg.Service, run); err != nil {
 		return fmt.Errorf("store run of %s: %w", run.Source, err)
 	}

@@ -42,6 +42,17 @@ func NewBatch() *Batch { return &Batch{seconds: map[int64]*second{}} }
 // Rows is how many things besides counts the batch holds.
 func (b *Batch) Rows() int { return len(b.Handled) + len(b.Steps) + len(b.Signals) + len(b.Journeys) }
 
+// Earliest is the second of the earliest line that has a time; false where none does.
+func (b *Batch) Earliest() (time.Time, bool) {
+	first, ok := int64(0), false
+	for key := range b.seconds {
+		if key >= 0 && (!ok || key < first) {
+			first, ok = key, true
+		}
+	}
+	return time.Unix(first, 0).UTC(), ok
+}
+
 // Fill puts what the batch holds into a batch for the store.
 func (in *Interpreter) Fill(b *Batch, into *analysis.AppBatch) {
 	into.Handled, into.Steps, into.Signals, into.Journeys = b.Handled, b.Steps, b.Signals, b.Journeys
