@@ -30,6 +30,17 @@ func isAddress(b []byte) bool {
 	return err == nil
 }
 
+// likeAddress reports whether b holds nothing but what an address without brackets does.
+func likeAddress(b []byte) bool {
+	colon := bytes.IndexByte(b, ':') >= 0
+	for _, c := range b {
+		if c-'0' > 9 && c != '.' && (!colon || c != ':' && (c|0x20 < 'a' || c|0x20 > 'f')) {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
 func isPort(b []byte) bool {
 	_, err := strconv.ParseUint(string(b[:min(len(b), 6)]), 10, 16)
 	return err == nil && len(b) <= 5

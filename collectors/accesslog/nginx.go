@@ -96,9 +96,6 @@ func (v *nginxValues) entry(e *entry) (reject, bool) {
 		e.start, e.hasStart = end-took, true
 	}
 	e.client, e.clientPort = absent(v.of[nginxRemoteAddr]), absent(v.of[nginxRemotePort])
-	if prefix := beforeAddress(e.client); prefix != nil {
-		return reject{reasonPrefixed, fmt.Sprintf("%s stands before the line", quote(prefix)), KindNginx}, false
-	}
 	e.agent, e.host = absent(v.of[nginxAgent]), absent(v.of[nginxHost])
 	if request := absent(v.of[nginxRequest]); request != nil {
 		e.method, e.url, e.protocol = splitRequest(request)

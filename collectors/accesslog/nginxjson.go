@@ -60,14 +60,14 @@ func (f *nginxJSON) parse(line []byte, e *entry) (reject, bool) {
 	for i := range f.members {
 		m := &f.members[i]
 		is := nginxVar(view(m.name))
-		if is != nginxOther {
+		if is == nginxOther {
+			if is = nginxAlias(m.name); is == nginxOther || own[is] {
+				continue
+			}
+		} else if is == nginxURI && own[is] && f.values.of[is] != nil && string(m.name) != "request_uri" {
+			continue // an URI with its query says more than one without
+		} else {
 			own[is] = true
-		} else if is = nginxAlias(m.name); is == nginxOther || own[is] {
-			continue
-		}
-		// An URI with its query says more than one without.
-		if is == nginxURI && f.values.of[is] != nil && string(m.name) != "request_uri" {
-			continue
 		}
 		f.values.of[is] = m.value
 		if is >= nginxUpstreams && len(m.value) == 0 {

@@ -2,7 +2,9 @@ package accesslog
 
 import (
 	"bytes"
+	"fmt"
 	"net/netip"
+	"strings"
 )
 
 // What follows a format with a name was appended by people, and nothing in the line
@@ -13,32 +15,49 @@ import (
 //   - A word with a label outside of quotes (rt=0.005, us="502, 200") is what its label
 //     says: whoever wrote the format wrote the label.
 //   - A word in quotes or brackets without a label is nobody's. That is how clients'
-//     headers are logged, and nginx escapes every quote in them, so that they cannot
-//     leave their quotes. The first of main is $http_x_forwarded_for.
+//     headers are logged. nginx escapes every quote in them, so that they cannot leave
+//     their quotes; brackets and apostrophes it does not escape, so that behind one only
+//     what has a label and stands in quotes is nginx's for sure. The first of main is
+//     $http_x_forwarded_for.
 //   - Bare words are taken for what they look like, the first of a kind. Clients'
 //     text does not belong in a log without quotes.
 //
 // Two layouts are known as a whole: the one of Kubernetes' ingress, whose last word is
 // the client's, and "$request_time" "…" "$upstream_response_time".
-func (f *nginxFormat) extensions(rest []byte) {
+//
+// It answers what shows that another line begins in it, or "": where a full disk cut a
+// line, the next is written at its end.
+func (f *nginxFormat) extensions(rest []byte) string {
 	if f.forwarded {
 		if word, after, ok := nextQuoted(rest); ok {
 			f.found = append(f.found, nginxFound{"http_x_forwarded_for", word})
 			f.tail, rest = after, after
+			if !separated(rest) {
+				return fmt.Sprintf("%s follows a closing quote at once", quote(rest))
+			}
 		}
 	} else if f.quotedTimes(rest) {
-		return
-	}
-	if f.ingress(rest) {
-		return
+		return ""
 	}
 	v := &f.values
 	var guess [nginxVars][]byte
-	told := false
+	known, rest := f.ingress(rest)
+	told, clients := false, false
 	for len(rest) > 0 {
+		first := bytes.TrimLeft(rest, separators)
 		var label, word []byte
 		var bare bool
 		label, word, rest, bare = nextWord(rest)
+		switch inBrackets := !bare && first[0] == '['; {
+		case inBrackets && isLocal(word[bytes.LastIndexByte(word, '[')+1:]) && bytes.HasPrefix(rest, []byte(` "`)):
+			return "another line begins in it"
+		case !bare && !inBrackets && !separated(rest):
+			return fmt.Sprintf("%s follows a closing quote at once", quote(rest))
+		}
+		if known || clients && (bare || len(label) == 0) {
+			continue
+		}
+		clients = clients || len(word) > 0 && bytes.IndexByte([]byte("'[({<"), word[0]) >= 0 || len(label) == 0 && !bare && first[0] == '['
 		if is := labelled(label); is != nginxOther && v.of[is] == nil {
 			f.take(is, word)
 			told = told || is >= nginxUpstreams
@@ -60,6 +79,18 @@ func (f *nginxFormat) extensions(rest []byte) {
 			f.take(is, word)
 		}
 	}
+	return ""
+}
+
+// separators stand between words.
+const separators = " \t,;|"
+
+// separated reports whether a word may end before b.
+func separated(b []byte) bool { return len(b) == 0 || strings.IndexByte(separators, b[0]) >= 0 }
+
+func isLocal(b []byte) bool {
+	_, ok := parseLocal(b, nil)
+	return ok
 }
 
 func (f *nginxFormat) take(is int, word []byte) {
@@ -69,33 +100,36 @@ func (f *nginxFormat) take(is int, word []byte) {
 
 // ingress reads what the ingress of Kubernetes appends: the request's length and
 // time, two names in brackets, the upstreams' addresses, lengths, times and statuses,
-// and the request's ID, which is the client's where it sent one.
-func (f *nginxFormat) ingress(rest []byte) bool {
+// and the request's ID, which is the client's where it sent one. It answers what follows
+// the statuses, or b.
+func (f *nginxFormat) ingress(b []byte) (ok bool, rest []byte) {
+	rest = b
 	var words [8][]byte
 	for i := range words {
 		label, word, after, bare := nextWord(rest)
 		switch {
 		case len(label) > 0, bare != (i < 2 || i > 3):
-			return false
+			return false, b
 		case i == 0 && !digits(word), i == 1 && !isSeconds(word), i >= 4 && len(word) == 0:
-			return false
+			return false, b
 		}
 		words[i], rest = word, after
 	}
 	if !isList(words[6], isSeconds) || !isList(words[7], isStatus) {
-		return false
+		return false, b
 	}
 	f.take(nginxRequestTime, words[1])
 	f.take(nginxUpstreams+upstreamAddr, words[4])
 	f.take(nginxUpstreams+upstreamResponse, words[6])
 	f.take(nginxUpstreams+upstreamStatus, words[7])
-	return true
+	return true, rest
 }
 
 // quotedTimes reads three quoted words and nothing else, of which the first is the
 // request's time and the last those of the upstreams, where both say the same within
-// 10 ms. A client whose header stands in the place of one of them would have to guess
-// the other.
+// 10 ms. Two headers of a client's may stand in their places and agree: so they say that
+// servers were tried, if several were, and neither when the request began nor how long
+// the servers had it.
 func (f *nginxFormat) quotedTimes(rest []byte) bool {
 	const near = 10_000
 	took, rest, ok := nextQuoted(rest)
@@ -119,8 +153,10 @@ func (f *nginxFormat) quotedTimes(rest []byte) bool {
 	if total < -near || total > near {
 		return false
 	}
-	f.take(nginxRequestTime, took)
-	f.take(nginxUpstreams+upstreamResponse, list)
+	if bytes.IndexByte(list, ',') >= 0 {
+		f.take(nginxUpstreams+upstreamResponse, list)
+		f.guessed = true
+	}
 	return true
 }
 
@@ -137,7 +173,7 @@ func nextQuoted(b []byte) (word, rest []byte, ok bool) {
 // nextWord cuts a word with its label (as in rt=0.005 or urt="0.005, 0.010") off b,
 // and says whether it is bare: in neither quotes nor brackets.
 func nextWord(b []byte) (label, word, rest []byte, bare bool) {
-	b = bytes.TrimLeft(b, " ,;|")
+	b = bytes.TrimLeft(b, separators)
 	for i := range b {
 		switch c := b[i]; {
 		case c == '=' && label == nil:

@@ -23,7 +23,7 @@ func TestMaskedFailures(t *testing.T) {
 	masked := map[string]map[string][]string{
 		KindNginx: {
 			"dash-in-list": {""}, "dash-amid-list": {"", ""}, "ingress": {"10.0.1.11:8080"}, "ingress-length": {"10.0.1.11:8080"}, "redirected": {"10.0.1.11:80", "10.0.1.12:80"},
-			"ipv6": {"[2001:db8::1]:80"}, "custom-bare": {"10.0.1.11:8080", "10.0.1.12:8080"},
+			"ipv6": {"[2001:db8::1]:80"}, "custom-bare": {"10.0.1.11:8080", "10.0.1.12:8080"}, "csv": {"10.0.0.1:80"},
 		},
 		KindNginxJSON: {"whole": {"10.0.1.11:8080"}, "retried": {"10.0.1.11:80"}},
 		KindHAProxy:   {"redispatched": {""}},
@@ -67,13 +67,17 @@ func TestLogFormatsThatCannotBeRead(t *testing.T) {
 		"$time_local $ $status": "without a name",
 		"$msec$status":          "nothing between",
 		"${msec $status":        "not closed",
+		"$msec $status, $upstream_status, $request_time": "$upstream_status are themselves separated",
+		"$msec $status $upstream_addr:$upstream_status":  "$upstream_addr are themselves separated",
 	} {
 		if err := CheckFormat(text); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", text, err, says)
 		}
 	}
-	if err := CheckFormat("${msec}s $status"); err != nil {
-		t.Error(err)
+	for _, text := range []string{"${msec}s $status", `$msec $status "$upstream_status", $request_time`, "$msec,$upstream_status,$status"} {
+		if err := CheckFormat(text); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }
 
