@@ -12,7 +12,6 @@ import (
 // before the start by all that the clocks may say, when nothing had begun, is the
 // service's own background, or what another deploy did.
 func (b *bench) findCauses() {
-	b.findForeignStops()
 	for i := range b.failures {
 		f := &b.failures[i]
 		f.late = max(b.startAhead(b.clock(f)).most, 0)
@@ -117,6 +116,15 @@ func (b *bench) meetsNeighbor(f *failure) bool {
 		l := b.byName[d.target]
 		from, to := b.ahead(d.clock, b.clock(f)).between(f)
 		return (f.target == "" && !d.named && (l == nil || b.concerns(f, l)) || f.target == d.target) && !to.Before(d.from) && !from.After(d.to)
+	})
+}
+
+// stoppedByNeighbor reports whether another deploy stopped a target in a time in which it
+// served nothing, or had by then.
+func (b *bench) stoppedByNeighbor(l *life, c cycle) bool {
+	return slices.ContainsFunc(b.foreign, func(d drain) bool {
+		ahead := b.ahead(d.clock, b.servingClock)
+		return d.target == l.name && overlap(d.from.Add(-ahead.most), d.to.Add(-ahead.least), c.lastServed, c.firstServed)
 	})
 }
 

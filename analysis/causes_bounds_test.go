@@ -415,6 +415,7 @@ func TestOrderOfCauses(t *testing.T) {
 				c.lay(b, &f)
 			}
 			b.failures = append(b.failures, f)
+			b.findForeignStops()
 			b.findCauses()
 			if got := b.failures[len(b.failures)-1].cause; got != c.want {
 				t.Errorf("%s, want %s", got, c.want)

@@ -36,8 +36,9 @@ func (c cycle) atRiskFrom() time.Time { return earliest(c.begin(), c.leftUntold(
 
 // inferCycles finds the stretches in which a target served nothing because it was out
 // or down, of which no step tells. In a deploy that tells of no target they are its
-// doing, from its start on, or where it began, if nobody announced it; elsewhere they say
-// who was in rotation, and no more.
+// doing, from its start on, or where it began, if nobody announced it, until the next
+// deploy began, unless another one had stopped the target; elsewhere they say who was in
+// rotation, and no more.
 func (b *bench) inferCycles() {
 	told := b.obs.Deploy.ID == "" || slices.ContainsFunc(b.steps, func(s step) bool {
 		return s.Target != "" && rank(s.Kind) > 0 && !s.At.Before(b.started)
@@ -53,7 +54,7 @@ func (b *bench) inferCycles() {
 			case slices.ContainsFunc(l.cycles, func(other cycle) bool {
 				return overlap(c.lastServed, c.firstServed, other.atRiskFrom(), other.returned(b.to))
 			}): // a step tells of it
-			case told || began.Before(b.started):
+			case told || b.begunLast(began) != b.obs.Deploy.ID || b.stoppedByNeighbor(l, c):
 				l.absent = append(l.absent, span{c.lastServed, c.firstServed})
 			default:
 				cycles = append(cycles, c)

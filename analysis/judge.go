@@ -25,6 +25,7 @@ func Judge(obs Observations) Report {
 	b.findDepartures()
 	b.readChecks()
 	b.findEmpty()
+	b.findForeignStops()
 	b.inferCycles()
 	b.findDips()
 	b.cutPhases()

@@ -180,13 +180,19 @@ func (b *bench) checkStops() {
 	}
 }
 
-// owner is the id of the deploy that a step belongs to. An inferred step names none:
-// it belongs to the deploy that reported the same of the target within a minute of
-// it, else to the one that began last before it. This deploy's neighbours are asked
-// too, since windows of deploys that run back to back share their steps.
+// owner is the id of the deploy that a step belongs to. An inferred step names none: a
+// readiness belongs to the deploy whose stop it ends, and any other to the deploy that
+// reported the same of the target within a minute of it; else it belongs to the one that
+// began last before it. This deploy's neighbours are asked too, since windows of deploys
+// that run back to back share their steps.
 func (b *bench) owner(s Step) string {
 	if s.Deploy != "" || len(b.obs.Neighbors) == 0 {
 		return cmp.Or(s.Deploy, b.obs.Deploy.ID)
+	}
+	if rank(s.Kind) >= 3 {
+		if stop, ok := b.stopBefore(s); ok {
+			return b.owner(stop)
+		}
 	}
 	nearest, distance := "", time.Minute
 	for _, told := range b.obs.Steps {
@@ -200,16 +206,36 @@ func (b *bench) owner(s Step) string {
 	if nearest != "" {
 		return nearest
 	}
-	owner, began := "", time.Time{}
-	if !b.started.After(s.At) {
-		owner, began = b.obs.Deploy.ID, b.started
+	return b.begunLast(s.At)
+}
+
+// begunLast is the id of the deploy that began last before a moment; empty where none did.
+func (b *bench) begunLast(at time.Time) string {
+	id, began := "", time.Time{}
+	if !b.started.After(at) {
+		id, began = b.obs.Deploy.ID, b.started
 	}
 	for _, d := range b.obs.Neighbors {
-		if !d.StartedAt.After(s.At) && d.StartedAt.After(began) {
-			owner, began = d.ID, d.StartedAt
+		if !d.StartedAt.After(at) && d.StartedAt.After(began) {
+			id, began = d.ID, d.StartedAt
 		}
 	}
-	return owner
+	return id
+}
+
+// stopBefore is the last stop of a target before it was ready again, unless it had been ready
+// more than a minute before: that ended the stop then.
+func (b *bench) stopBefore(ready Step) (stop Step, ok bool) {
+	for _, s := range b.obs.Steps {
+		switch {
+		case s.Target != ready.Target || !s.At.Before(ready.At):
+		case rank(s.Kind) == 2:
+			stop, ok = s, true
+		case s.Kind == StepAppReady && ready.At.Sub(s.At) > time.Minute:
+			ok = false
+		}
+	}
+	return stop, ok
 }
 
 // stopsLater reports whether the target of step i stops after it without getting
