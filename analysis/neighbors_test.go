@@ -170,3 +170,24 @@ func TestAnUntoldStopOfTheNextDeploy(t *testing.T) {
 		}
 	}
 }
+
+// api-1 served nothing from 100 to 120, and another deploy had stopped it in that time or
+// not: by the log's clock, or by one that is from 9.9 to 10.1 s ahead of it.
+func TestStoppedByAnotherDeploy(t *testing.T) {
+	for _, c := range []struct {
+		target, clock string
+		from, to      float64
+		want          bool
+	}{
+		{"api-1", "alb", 98, 100, false}, {"api-1", "alb", 98, 100.1, true}, {"api-2", "alb", 98, 100.1, false},
+		{"api-1", "alb", 119.9, 130, true}, {"api-1", "alb", 120, 130, false}, {"api-2", "alb", 119.9, 130, false},
+		{"api-1", "api-1.log", 105, 109.9, false}, {"api-1", "api-1.log", 105, 110, true},
+		{"api-1", "api-1.log", 130, 140, true}, {"api-1", "api-1.log", 130.1, 140, false},
+	} {
+		b := newClocks()
+		b.foreign = []drain{{target: c.target, clock: c.clock, from: b.at(c.from), to: b.at(c.to)}}
+		if got := b.stoppedByNeighbor(b.life("api-1"), cycle{lastServed: b.at(100), firstServed: b.at(120)}); got != c.want {
+			t.Errorf("%+v: %t", c, got)
+		}
+	}
+}
