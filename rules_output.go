@@ -147,8 +147,9 @@ func (t *rulesTest) summary() {
 			Timeless int    `json:"without_time"`      // at no known time
 			Borrowed int    `json:"with_time_before"`  // without a time of their own
 			Untimed  int    `json:"told_without_time"` // told something at no known time, which is lost
+			Doubtful int    `json:"told_in_doubt"`     // objects among lines that begin with a time, which tell nothing
 			Rules    []rule `json:"rules"`
-		}{t.tally.Lines, t.tally.Timeless, t.tally.Borrowed, t.tally.Untimed, rules})
+		}{t.tally.Lines, t.tally.Timeless, t.tally.Borrowed, t.tally.Untimed, t.tally.Doubtful, rules})
 		return
 	}
 	table := tabwriter.NewWriter(t.out, 0, 8, 2, ' ', 0)
@@ -167,6 +168,9 @@ func (t *rulesTest) summary() {
 	fmt.Fprintf(t.out, "%d lines, %d without a time of their own (they have that of the line before), %d at no known time", t.tally.Lines, t.tally.Borrowed, t.tally.Timeless)
 	if t.tally.Untimed > 0 {
 		fmt.Fprintf(t.out, "; %d told something that is lost, for want of a time", t.tally.Untimed)
+	}
+	if t.tally.Doubtful > 0 {
+		fmt.Fprintf(t.out, "; %d would tell something as JSON, but stand among lines that begin with a time and may be part of one's text", t.tally.Doubtful)
 	}
 	fmt.Fprintln(t.out)
 }

@@ -95,13 +95,18 @@ func later(a, b time.Time) time.Time {
 // settle looks at the lines that are whole, and notes what is not understood. place
 // says where that is.
 func (r *Reader) settle(b *logrules.Batch, d decoder, at *position, place func() string) {
+	doubtful := b.Doubtful
 	for _, line := range d.lines() {
 		r.lines.Line(b, at.stream(line.stream), line.Line)
 	}
 	if at.inHole {
 		at.understood(r.moment(b, d, at))
 	}
-	if text := d.malformed(); text != "" {
+	text := d.malformed()
+	if b.Doubtful > doubtful {
+		text = joined(text, "a JSON object in a log whose lines begin with a time: a line of its own, or of the text before it")
+	}
+	if text != "" {
 		at.damage(place()+text, r.moment(b, d, at), r.cfg.Now().UTC())
 	}
 }

@@ -45,7 +45,10 @@ func (r *Reader) tell(into *analysis.AppBatch, entries []entry) []analysis.RuleC
 			state = &logrules.State{}
 			r.streams[e.stream.labels] = state
 		}
-		r.lines.Line(b, state, logrules.Line{Text: e.line, At: moment(e.at), Target: e.stream.target})
+		doubtful := b.Doubtful
+		if r.lines.Line(b, state, logrules.Line{Text: e.line, At: moment(e.at), Target: e.stream.target}); b.Doubtful > doubtful {
+			r.position.doubt(e.at)
+		}
 	}
 	var filled analysis.AppBatch
 	r.lines.Fill(b, &filled)

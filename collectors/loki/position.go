@@ -18,6 +18,9 @@ type position struct {
 	// Cut are moments that have more entries than could be asked for, each the first
 	// nanosecond and the last; at most mostCut of them.
 	Cut [][2]int64 `json:"cut,omitempty"`
+	// Doubt are moments, bounded alike, with JSON objects that may be a part of the text
+	// before them.
+	Doubt [][2]int64 `json:"doubt,omitempty"`
 }
 
 // mostCut bounds how many moments are kept apart: where there are more, the two that
@@ -107,23 +110,29 @@ func (p *position) gaps(from, to int64) []gap {
 }
 
 // cut notes a nanosecond of which not all could be read.
-func (p *position) cut(at int64) {
-	i, _ := slices.BinarySearchFunc(p.Cut, at, func(c [2]int64, at int64) int { return cmp.Compare(c[1], at) })
-	if i < len(p.Cut) && p.Cut[i][0] <= at {
-		return // known
+func (p *position) cut(at int64) { p.Cut = withMoment(p.Cut, at) }
+
+// doubt notes a nanosecond of which it is not sure what it tells.
+func (p *position) doubt(at int64) { p.Doubt = withMoment(p.Doubt, at) }
+
+// withMoment adds a moment to those that are kept apart.
+func withMoment(moments [][2]int64, at int64) [][2]int64 {
+	i, _ := slices.BinarySearchFunc(moments, at, func(c [2]int64, at int64) int { return cmp.Compare(c[1], at) })
+	if i < len(moments) && moments[i][0] <= at {
+		return moments // known
 	}
-	p.Cut = slices.Insert(p.Cut, i, [2]int64{at, at})
-	if len(p.Cut) <= mostCut {
-		return
+	moments = slices.Insert(moments, i, [2]int64{at, at})
+	if len(moments) <= mostCut {
+		return moments
 	}
 	nearest := 0
-	for i := range len(p.Cut) - 1 {
-		if p.Cut[i+1][0]-p.Cut[i][1] < p.Cut[nearest+1][0]-p.Cut[nearest][1] {
+	for i := range len(moments) - 1 {
+		if moments[i+1][0]-moments[i][1] < moments[nearest+1][0]-moments[nearest][1] {
 			nearest = i
 		}
 	}
-	p.Cut[nearest][1] = p.Cut[nearest+1][1]
-	p.Cut = slices.Delete(p.Cut, nearest+1, nearest+2)
+	moments[nearest][1] = moments[nearest+1][1]
+	return slices.Delete(moments, nearest+1, nearest+2)
 }
 
 // open is the span that grows into a gap. Lines up to settled are not awaited.

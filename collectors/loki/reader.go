@@ -164,7 +164,11 @@ func (p *pass) read(ctx context.Context) (stored bool, err error) {
 		p.done = true
 	}
 	if p.done {
-		if err := p.tellCut(ctx); err != nil {
+		err := p.tell(ctx, r.position.Cut, codeTruncated, "more lines share the time %s than this Loki gives at once")
+		if err == nil {
+			err = p.tell(ctx, r.position.Doubt, analysis.CodeBadReply, "at %s a JSON object stands among lines that begin with a time: it is a line of its own, or of the text before it")
+		}
+		if err != nil {
 			return true, errors.Join(failed, err)
 		}
 	}
@@ -181,16 +185,17 @@ func (p *pass) fail(ctx context.Context, from, to time.Time, err error) error {
 	return p.r.addRun(ctx, run)
 }
 
-// tellCut stores as failed what of the run's span could not be read for want of a way
-// to ask for it. It comes after the good run that it is an exception of.
-func (p *pass) tellCut(ctx context.Context) error {
-	for _, cut := range p.r.position.Cut {
+// tell stores as failed moments of the run's span: what could not be read for want of a
+// way to ask for it, or cannot be read in one sure way. It comes after the good run that
+// it is an exception of.
+func (p *pass) tell(ctx context.Context, moments [][2]int64, code, text string) error {
+	for _, cut := range moments {
 		run := p.run
-		run.From, run.To, run.Code = moment(cut[0]), moment(cut[1]).Add(time.Microsecond), codeTruncated
+		run.From, run.To, run.Code = moment(cut[0]), moment(cut[1]).Add(time.Microsecond), code
 		if run.To.Before(p.run.From) || !run.From.Before(p.run.To) {
 			continue
 		}
-		run.Error = fmt.Sprintf("more lines share the time %s than this Loki gives at once", time.Unix(0, cut[0]).UTC().Format(time.RFC3339Nano))
+		run.Error = fmt.Sprintf(text, time.Unix(0, cut[0]).UTC().Format(time.RFC3339Nano))
 		if err := p.r.addRun(ctx, run); err != nil {
 			return err
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"gapless/collectors/applog/logrules"
 )
 
 // An hour before the bubble begins, so that no line is awaited any more.
@@ -130,6 +132,27 @@ func TestTooManyOfOneNanosecond(t *testing.T) {
 		last := m.runs[len(m.runs)-1]
 		if last.Code != codeTruncated || !last.From.Equal(crowded.Truncate(time.Microsecond)) || last.To.Sub(last.From) != time.Microsecond {
 			t.Errorf("the hole is %+v", last)
+		}
+	})
+}
+
+// A JSON object among lines that begin with a time is a hole of that moment, since it may
+// be quoted by the line before it.
+func TestObjectsAmongLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		loki := &fakeLoki{}
+		loki.add(past.Add(time.Second), hostOf(1), "2026-10-14T06:25:01.000Z  INFO 1 --- [o] [m] c.e.App : request body:")
+		doubt := past.Add(2 * time.Second)
+		loki.add(doubt, hostOf(1), `{"message":"Commencing graceful shutdown. Waiting for active requests to complete"}`)
+		m := newMemory()
+		r := newReader(t, loki, m, func(cfg *Config) { cfg.Rules.Sets = []string{logrules.SetJSON, logrules.SetSpringBoot} })
+		for range 2 {
+			if err := r.Collect(t.Context(), past, past.Add(time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			if last := m.runs[len(m.runs)-1]; last.Code != "bad_reply" || !last.From.Equal(doubt) || last.To.Sub(last.From) != time.Microsecond || last.Rows != 0 {
+				t.Errorf("the hole is %+v", last)
+			}
 		}
 	})
 }

@@ -16,6 +16,9 @@ type Batch struct {
 	Journeys []analysis.JourneyStep
 	// Timeless counts lines that tell something and could not be placed in time.
 	Timeless int
+	// Doubtful counts JSON objects that would tell something, in a stream whose lines
+	// begin with a time: a text of several lines may quote them, so they tell nothing.
+	Doubtful int
 
 	seconds map[int64]*second
 

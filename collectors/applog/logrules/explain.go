@@ -37,6 +37,7 @@ type Tally struct {
 	Timeless  int // lines that happened at no known time
 	Borrowed  int // lines without a time of their own, which have that of the line before
 	Untimed   int // lines that told something, at no known time
+	Doubtful  int // objects that would tell something, if they were lines of their own
 	Rules     []RuleTally
 	positions map[string]int
 }
@@ -75,6 +76,7 @@ func (t *Tally) Add(in *Interpreter, e Explained) {
 		t.Borrowed++
 	}
 	t.Untimed += e.Batch.Timeless
+	t.Doubtful += e.Batch.Doubtful
 	for i, name := range in.counted {
 		if !in.counts(i) {
 			continue

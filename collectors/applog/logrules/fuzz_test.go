@@ -70,7 +70,7 @@ func FuzzLines(f *testing.F) {
 			in.Line(second, &stored, Line{Text: []byte(line)})
 		}
 		in.Settle(second, &stored)
-		if !stored.Last.Equal(state.Last) || stored.Timed != state.Timed {
+		if !stored.Last.Equal(state.Last) || stored.Timed != state.Timed || stored.Objects != state.Objects {
 			t.Errorf("ends at %+v in two stretches, %+v in one", stored, state)
 		}
 		for rule, n := range totals(in, second) {

@@ -101,3 +101,45 @@ func TestLongKeys(t *testing.T) {
 		}
 	}
 }
+
+// A text of several lines may quote JSON, as a log of requests' bodies does. Where lines
+// begin with a time, an object is none of its own; one that says when it happened is a
+// doubt. Where the lines are objects, text between them changes nothing.
+func TestObjectsAmongLines(t *testing.T) {
+	const ready = "Started App in 2.3 seconds (process running for 2.9)"
+	in := interpreter(t, Config{Sets: []string{SetSpringBoot, SetJSON}})
+	line, object := spring("request body:"), `{"time":"2026-10-14T06:25:31Z","message":"`+ready+`"}`
+	for name, test := range map[string]struct {
+		lines           []string
+		steps, doubtful int
+		dated           [2]int // the same where the source says when each line happened
+	}{
+		"an object without a time": {[]string{line, `{"message":"` + ready + `"}`}, 0, 0, [2]int{0, 1}},
+		"an object with a time":    {[]string{line, object}, 0, 1, [2]int{0, 1}},
+		"one that tells nothing":   {[]string{line, `{"time":"2026-10-14T06:25:31Z","message":"x"}`}, 0, 0, [2]int{}},
+		"a log of objects":         {[]string{object, object}, 2, 0, [2]int{2, 0}},
+		"behind a banner":          {[]string{"  .   ____", object}, 1, 0, [2]int{1, 0}},
+		"then lines with a time":   {[]string{object, line, object}, 2, 0, [2]int{2, 0}},
+		"without times at all":     {[]string{`{"message":"x"}`, line, object}, 0, 1, [2]int{1, 0}},
+		"then one without":         {[]string{object, line, `{"message":"` + ready + `"}`}, 1, 0, [2]int{2, 0}},
+	} {
+		b, s := NewBatch(), State{}
+		for _, text := range test.lines {
+			in.Line(b, &s, Line{Text: []byte(text)})
+		}
+		if len(b.Steps) != test.steps || b.Doubtful != test.doubtful {
+			t.Errorf("%s: %d steps, %d in doubt", name, len(b.Steps), b.Doubtful)
+		}
+		in.Settle(b, &s)
+		if last := "06:25:01"; strings.HasPrefix(name, "an object") && s.Last.Format("15:04:05") != last {
+			t.Errorf("%s: what comes next happened at %v", name, s.Last)
+		}
+		b, s = NewBatch(), State{}
+		for _, text := range test.lines { // as a container's log has them
+			in.Line(b, &s, Line{Text: []byte(text), At: time.Date(2026, 10, 14, 6, 25, 1, 0, time.UTC)})
+		}
+		if [2]int{len(b.Steps), b.Doubtful} != test.dated {
+			t.Errorf("%s, with times of the source: %d steps, %d in doubt", name, len(b.Steps), b.Doubtful)
+		}
+	}
+}

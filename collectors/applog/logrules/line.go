@@ -29,6 +29,9 @@ type State struct {
 	// Timed says that lines of the stream begin with a time: one that does not goes on
 	// with the line before it, as a stack trace does.
 	Timed bool `json:"timed,omitempty"`
+	// Objects says that JSON objects whose time is known came before any line that begins with
+	// one: the stream's lines are objects.
+	Objects bool `json:"objects,omitempty"`
 }
 
 // Line takes one line apart and adds what it tells to b. A line without a time of its
@@ -46,6 +49,9 @@ func (in *Interpreter) Line(b *Batch, s *State, line Line) {
 		if each.mayMatch(c) {
 			c.try(each)
 		}
+	}
+	if c.doubtful != nil {
+		c.doubt()
 	}
 }
 
@@ -66,6 +72,9 @@ type current struct {
 	origin  string
 	found   bool
 	isJSON  bool
+	// doubtful is the message of an object whose time is known in a stream of lines that begin with
+	// one: a line of its own, or of the text before it.
+	doubtful []byte
 }
 
 // object takes a line for a JSON object that holds time and message.
@@ -74,6 +83,14 @@ func (c *current) object() {
 	if !ok {
 		return
 	}
+	dated := (len(o.time) > 0 || !c.line.At.IsZero()) && !c.line.Continues
+	if c.s.Timed && (!c.s.Objects || !dated) {
+		if dated {
+			c.doubtful = o.message
+		}
+		return // what a text of several lines quotes is nobody's message
+	}
+	c.s.Objects = c.s.Objects || dated
 	c.isJSON, c.text = true, o.message
 	if c.line.At.IsZero() {
 		c.parsed = true
@@ -189,6 +206,30 @@ func (c *current) try(each *rule) {
 		return
 	}
 	c.b.add(c, each, f)
+}
+
+// doubt counts a line that would tell something if it were one of its own.
+func (c *current) doubt() {
+	c.parse()
+	s, b := State{}, NewBatch()
+	line := c.line
+	if line.At.IsZero() {
+		line.At = c.at
+	}
+	if line.At.IsZero() {
+		return // no line of the stream has a time yet
+	}
+	line.Text = c.doubtful
+	own := current{in: c.in, b: b, s: &s, line: line, text: c.doubtful, at: line.At, parsed: true, found: true, isJSON: true,
+		message: c.doubtful, origin: cmp.Or(line.Origin, originApplication), second: &second{matched: make([]int, len(c.in.counted))}}
+	for i := range c.in.rules {
+		if each := &c.in.rules[i]; each.mayMatch(&own) {
+			own.try(each)
+		}
+	}
+	if b.Rows() > 0 {
+		c.b.Doubtful++
+	}
 }
 
 // continues says that the line goes on with the one before it. Nothing that stands in
