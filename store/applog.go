@@ -13,8 +13,8 @@ import (
 // AddAppBatch stores what one read of an application log brought, the position
 // after it, and the run, all or nothing. A batch that ends where the log had been
 // read to already adds no counts: it is the same one again. One that goes on from
-// there and has lines equal to stored ones has more of them, unless it says Again. One
-// that began elsewhere is [analysis.ErrMoved].
+// there, or begins with a file, and has lines equal to stored ones has more of them,
+// unless it says Again. One that began elsewhere is [analysis.ErrMoved].
 func (db *DB) AddAppBatch(ctx context.Context, service string, b analysis.AppBatch) error {
 	err := db.write(ctx, service, func(t *tx) error { return t.addAppBatch(b) })
 	if err != nil {
@@ -35,7 +35,7 @@ func (t *tx) addAppBatch(b analysis.AppBatch) error {
 	if err := t.addHandled(id, b.Source, b.Handled); err != nil {
 		return err
 	}
-	more := moved && len(b.Before) > 0 && b.Position != nil && !b.Again
+	more := moved && b.Position != nil && !b.Again
 	if err := t.addSignals(id, b.Source, b.Signals, more); err != nil {
 		return err
 	}

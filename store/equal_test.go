@@ -41,3 +41,21 @@ func TestEqualLinesOverSeveralReads(t *testing.T) {
 		count("looked at again", 11)
 	}
 }
+
+// Equal lines of two files of one log are different ones, unless the file may be a copy.
+func TestEqualLinesOfTwoFiles(t *testing.T) {
+	db, ctx := open(t)
+	for i, again := range []bool{false, false, true} {
+		b := analysis.AppBatch{Run: run("app", at(float64(i)), at(float64(i+1))), File: fmt.Sprintf("w-%d.log", i), Position: []byte("end"), Again: again}
+		for range 3 {
+			b.Signals = append(b.Signals, signal(analysis.EventCallSent, at(2)))
+			b.Journeys = append(b.Journeys, journeyStep("app", at(2)))
+		}
+		must(t, db.AddAppBatch(ctx, "orders-api", b))
+	}
+	o, err := db.ObservationsBetween(ctx, "orders-api", at(-10), at(10), "")
+	must(t, err)
+	if len(o.Signals) != 6 || len(o.Journeys) != 6 {
+		t.Errorf("%d signals and %d steps, want 6", len(o.Signals), len(o.Journeys))
+	}
+}

@@ -64,7 +64,7 @@ type Reader struct {
 	mu      sync.Mutex // one pass at a time
 	files   map[string]*file
 	retired map[uint64]position // files that were read to their end before they were renamed
-	heads   map[string]int      // hashes of the beginnings of files that were read, and of how many bytes they are
+	texts   map[textID]position // that were read
 	covered time.Time           // until when good runs are stored
 	reached time.Time           // up to where the last pass vouches
 	stored  time.Time           // when the last run was stored
@@ -91,7 +91,7 @@ func New(cfg Config, sink Sink) (*Reader, error) {
 	}
 	r := &Reader{
 		cfg: cfg, sink: sink, pattern: strings.TrimPrefix(cfg.URL, "file://"),
-		files: map[string]*file{}, retired: map[uint64]position{}, heads: map[string]int{},
+		files: map[string]*file{}, retired: map[uint64]position{}, texts: map[textID]position{},
 	}
 	if r.pattern == "" || strings.Contains(r.pattern, "://") {
 		return nil, fmt.Errorf("application log %s: url %q is not a file:///path", cfg.Source, cfg.URL)

@@ -89,6 +89,11 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 	if !f.known && f.handle == nil && whole && info.ModTime().Before(from) {
 		return nil // too old to hold anything of the span
 	}
+	now := r.cfg.Now()
+	quiet := f.quiet(info, now)
+	if last && quiet > pause {
+		quiet = forever // there is no later look
+	}
 	same, err := f.position.fits(opened, info.Size())
 	if err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
@@ -105,28 +110,25 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 		}
 	}
 	if !same || !f.known && f.handle == nil {
+		if err := p.flush(ctx, p.run.From); err != nil { // what was read of the file before may be in this one
+			return err
+		}
 		r.remember(f.position)
 		holes := f.position.Holes
-		if f.position, err = r.start(opened, info); err != nil {
+		b, err := r.begin(path, opened, info, quiet)
+		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
 		}
-		f.position.keep(holes)
-		f.known = false
-		if f.again = false; f.position.reach() == 0 {
-			if f.again, err = r.readBefore(opened); err != nil {
-				return fmt.Errorf("read %s: %w", path, err)
-			}
+		if b.wait {
+			return nil
 		}
+		f.position, f.known, f.again = b.at, false, b.again
+		f.position.keep(holes)
 	}
 	if f.handle != nil {
 		_ = f.handle.Close()
 	}
 	f.handle, keep = opened, true
-	now := r.cfg.Now()
-	quiet := f.quiet(info, now)
-	if last && quiet > pause {
-		quiet = forever // there is no later look
-	}
 	err = r.drain(ctx, p, path, f, opened, quiet)
 	f.again = f.again && err != nil // what comes after the end is new
 	if err == nil {
@@ -162,34 +164,6 @@ func (f *file) looked(p *pass, info os.FileInfo, now time.Time) {
 	if !f.waits.IsZero() && f.waits.Before(p.until) {
 		p.until = f.waits
 	}
-}
-
-// remember keeps by what a file is known that was read.
-func (r *Reader) remember(p position) {
-	if p.HeadLen > 0 && len(r.heads) < mostHeads {
-		r.heads[p.Head] = p.HeadLen
-	}
-}
-
-// mostHeads bounds how many files are known by how they begin.
-const mostHeads = 10_000
-
-// readBefore says whether a file begins as one that was read.
-func (r *Reader) readBefore(f *os.File) (bool, error) {
-	known := map[int]string{}
-	for head, n := range r.heads {
-		if known[n] == "" {
-			sum, err := headOf(f, n)
-			if err != nil {
-				return false, err
-			}
-			known[n] = sum
-		}
-		if known[n] == head {
-			return true, nil
-		}
-	}
-	return false, nil
 }
 
 // leave reads to its end the file that a path led to before, if it can still be
@@ -321,19 +295,6 @@ func (r *Reader) hand(ctx context.Context, p *pass, path string, at position, in
 		return errors.Join(err, p.flush(ctx, p.run.From))
 	}
 	return nil
-}
-
-// start is where a file that its path is not known to have led to is read from: its
-// start, unless it was read under another name.
-func (r *Reader) start(f *os.File, info os.FileInfo) (position, error) {
-	known, ok := r.retired[follow.Inode(info)]
-	if !ok {
-		return position{}, nil
-	}
-	if same, err := known.fits(f, info.Size()); err != nil || !same {
-		return position{}, err
-	}
-	return known, nil
 }
 
 func findRenamed(path string, p position) *os.File {
