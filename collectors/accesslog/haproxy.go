@@ -61,11 +61,15 @@ func (f *haproxyFormat) parse(line []byte, e *entry) (reject, bool) {
 	if bytes.HasSuffix(header, []byte(" times: [")) { // rsyslog's "message repeated 4 times: [ … ]"
 		return reject{reasonPrefixed, "syslog made one line of several equal ones; let it write each (RepeatedMsgReduction off)", KindHAProxy}, false
 	}
-	if what := f.middle(rest); what != "" {
+	what := f.middle(rest)
+	if what == "" && f.anotherBefore(line) {
+		what = anotherLine
+	}
+	if what != "" {
 		if other, is := notProxys(line, KindHAProxy); is {
 			return other, false
 		}
-		if listener, _ := word(rest); bytes.HasSuffix(listener, []byte(":")) { // frontend/bind, then what went wrong
+		if listener, _ := word(rest); what != anotherLine && bytes.HasSuffix(listener, []byte(":")) { // frontend/bind, then what went wrong
 			return reject{reasonState, "an error of a connection, without a request", KindHAProxy}, false
 		}
 		return reject{reasonFormat, what, KindHAProxy}, false
@@ -169,7 +173,7 @@ func (f *haproxyFormat) middle(rest []byte) string {
 	var server []byte
 	server, rest = word(rest)
 	slash := bytes.IndexByte(server, '/')
-	if slash < 0 {
+	if slash < 0 || server[0] == '[' {
 		return "backend/server is missing"
 	}
 	f.fields[haproxyBackend], f.fields[haproxyServer] = server[:slash], server[slash+1:]
@@ -179,14 +183,43 @@ func (f *haproxyFormat) middle(rest []byte) string {
 		if splitSlashes(f.fields[haproxyTimers], f.timers[:]) {
 			break
 		}
-		if tries == 4 || len(rest) == 0 {
+		if text := f.fields[haproxyTimers]; tries == 4 || len(rest) == 0 || text[0] == '[' {
 			return "the five timers are missing"
 		}
 	}
 	for field := haproxyStatus; field <= haproxyBytes; field++ {
 		f.fields[field], rest = word(rest)
 	}
+	if sent := bytes.TrimPrefix(f.fields[haproxyBytes], []byte("+")); !digits(sent) { // + where it is logged before the end
+		return "bytes_read is no number"
+	}
 	return f.cookies(rest)
+}
+
+// anotherBefore reports whether the line is the end of one that was cut before its date
+// and a whole one: its header has what is not syslog's, or that twice.
+func (f *haproxyFormat) anotherBefore(line []byte) bool {
+	client, header := f.fields[haproxyClient], f.header
+	if client[0] == '[' && bytes.IndexByte(client, ']') < 0 || bytes.IndexByte(line[:len(header)+len(client)+1], 0) >= 0 {
+		return true
+	}
+	if len(header) == 0 {
+		return false
+	}
+	if at := bytes.LastIndexByte(header, '<'); at > 0 && isPriority(header[at:]) {
+		return true
+	}
+	if at := bytes.Index(header, []byte(" [")); at >= 0 && (at+2 == len(header) || header[at+2]-'0' <= 9) {
+		return true
+	}
+	program := header[bytes.LastIndexByte(header, ' ')+1:]
+	return program[len(program)-1] == ':' && bytes.Index(header, program) < len(header)-len(program)
+}
+
+// isPriority reports whether b begins with syslog's priority.
+func isPriority(b []byte) bool {
+	end := bytes.IndexByte(b, '>')
+	return end > 1 && end < 5 && digits(b[1:end])
 }
 
 // ending says how the request ended, by its termination state (configuration

@@ -11,25 +11,33 @@ import "bytes"
 // nothing sure. A captured cookie begins with its name; "-" stands for none. It answers
 // what is wrong, or "".
 func (f *haproxyFormat) cookies(rest []byte) string {
+	const unsure = "a captured cookie or what follows the request imitates the fields between them"
 	first, at := word(rest)
 	captured := string(first) != "-"
-	wrong, found := "the line ends before the queues", false
+	wrong, found, loose := "the line ends before the queues", false, false
 	for len(at) > 0 {
-		_, at = word(at)
-		tail, more, problem := haproxyTailOf(at)
+		var last []byte
+		last, at = word(at)
+		tail, behind, problem := haproxyTailOf(at)
+		more := len(bytes.TrimSpace(behind)) > 0
 		switch {
-		case problem == "" && found && more:
-			return "a captured cookie or what follows the request imitates the fields between them"
+		case problem == "" && found && more, problem != "" && problem != noTail && found && loose: // syslog cut the true ones
+			return unsure
 		case problem == "":
-			wrong, found = "", true
+			wrong, found, loose = "", true, more || behind == nil
 			copy(f.fields[haproxyTermination:], tail[:])
 			before := bytes.TrimRight(rest[:len(rest)-len(at)], " ")
 			request := bytes.LastIndexByte(before, ' ')
 			f.fields[haproxyResponseCookie] = before[request+1:]
 			f.fields[haproxyRequestCookie] = bytes.Trim(before[:max(request, 0)], " ")
+			if holdsDate(before) || holdsDate(behind) {
+				return anotherLine
+			}
 			if !captured {
 				return ""
 			}
+		case !captured && string(last) == "-": // neither was: this is their place
+			return problem
 		case !found && problem != noTail:
 			wrong = problem
 		}
@@ -37,12 +45,30 @@ func (f *haproxyFormat) cookies(rest []byte) string {
 	return wrong
 }
 
+// anotherLine says that one begins in the line: where a full disk cuts one, the next is
+// written at its end.
+const anotherLine = "another line begins in it"
+
+// holdsDate reports whether a date stands in b as in a line of HAProxy's.
+func holdsDate(b []byte) bool {
+	for {
+		i := bytes.IndexByte(b, '[')
+		if i < 0 {
+			return false
+		}
+		b = b[i+1:]
+		if end := bytes.IndexByte(b[:min(len(b), maxTimeText)], ']'); end >= 0 && isLocal(b[:end]) {
+			return true
+		}
+	}
+}
+
 // noTail says that no termination state, connections and queues stand at a place.
 const noTail = "no queues"
 
 // haproxyTailOf reads the fields from the termination state to the request at the
-// beginning of b. More is whether anything stands behind the request.
-func haproxyTailOf(b []byte) (tail [haproxyFields - haproxyTermination][]byte, more bool, problem string) {
+// beginning of b. Behind is what stands behind the request; nil where that has no end.
+func haproxyTailOf(b []byte) (tail [haproxyFields - haproxyTermination][]byte, behind []byte, problem string) {
 	rest := b
 	var parts [5][]byte
 	for field := range haproxyRequestHeaders - haproxyTermination {
@@ -50,15 +76,15 @@ func haproxyTailOf(b []byte) (tail [haproxyFields - haproxyTermination][]byte, m
 		switch text := tail[field]; field + haproxyTermination {
 		case haproxyTermination:
 			if !isTermination(text) {
-				return tail, false, noTail
+				return tail, nil, noTail
 			}
 		case haproxyConnections:
 			if !splitSlashes(text, parts[:]) {
-				return tail, false, noTail
+				return tail, nil, noTail
 			}
 		case haproxyQueues:
 			if !splitSlashes(text, parts[:2]) {
-				return tail, false, noTail
+				return tail, nil, noTail
 			}
 		}
 	}
@@ -69,20 +95,24 @@ func haproxyTailOf(b []byte) (tail [haproxyFields - haproxyTermination][]byte, m
 		}
 		end := bytes.IndexAny(rest[1:], `{"}`) // of these only the last is not encoded
 		if end < 0 || rest[1+end] != '}' {
-			return tail, false, "captured headers have no end"
+			return tail, nil, "captured headers have no end"
 		}
 		tail[field-haproxyTermination], rest = rest[1:1+end], rest[end+2:]
 	}
 	rest = bytes.TrimLeft(rest, " ")
 	if len(rest) == 0 || rest[0] != '"' {
-		return tail, false, "the request is missing"
+		return tail, nil, "the request is missing"
 	}
 	rest = rest[1:]
-	if end := bytes.IndexByte(rest, '"'); end >= 0 { // else syslog cut the line
-		rest, more = rest[:end], len(bytes.TrimSpace(rest[end+1:])) > 0
+	if end := bytes.IndexByte(rest, '"'); end < 0 { // syslog cut the line
+		if holdsDate(rest) {
+			problem = anotherLine
+		}
+	} else if rest, behind = rest[:end], rest[end+1:]; len(behind) > 0 && behind[0] != ' ' {
+		problem = "something follows the request at once"
 	}
 	tail[haproxyRequest-haproxyTermination] = rest
-	return tail, more, ""
+	return tail, behind, problem
 }
 
 // isTermination is whether b can be a termination state: two letters or dashes, and
