@@ -269,6 +269,9 @@ func (b *bench) judgeEjected(c *Claim) {
 	stopped, untold, unknown := false, false, false
 	for _, l := range b.lives {
 		for _, cycle := range l.cycles {
+			if !b.obs.Part.IsZero() && !b.inWindow(cycle.fell()) {
+				continue // what was stopped outside of the part is not judged in it
+			}
 			if cycle.stop.IsZero() {
 				untold = untold || !cycle.fell().IsZero()
 				continue
@@ -303,6 +306,8 @@ func (b *bench) judgeEjected(c *Claim) {
 		c.State, c.Reason = Inconclusive, ReasonBegunBefore
 	case b.unfinished():
 		c.State, c.Reason = Inconclusive, ReasonNotOver
+	case b.doubtful: // what was out then, may have been so at another moment than the stop's
+		c.State, c.Reason = Inconclusive, ReasonClocks
 	case unknown:
 		c.State, c.Reason = Inconclusive, ReasonServedUnknown
 	default:

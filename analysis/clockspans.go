@@ -216,7 +216,7 @@ type dated struct {
 // empty. A moment that no step told is by a clock of which nothing is known.
 func (b *bench) toldAt(target string, at time.Time) dated {
 	for _, s := range b.steps {
-		if s.Target == target && s.At.Equal(at) {
+		if s.of() == target && s.At.Equal(at) {
 			return dated{at, stepClock(s.Step)}
 		}
 	}

@@ -35,7 +35,7 @@ func Judge(obs Observations) Report {
 	b.cover()
 	b.attribute()
 	b.counted = b.countMetrics()
-	b.checkStops()
+	b.checkServing()
 	b.findEjections()
 	b.findCauses()
 
@@ -268,7 +268,7 @@ func (b *bench) nameTargets() {
 	}
 	for _, s := range b.obs.Steps {
 		if s.Deploy == b.obs.Deploy.ID {
-			add(s.Target, "")
+			add(s.of(), "")
 		}
 	}
 	slices.SortStableFunc(b.lives[listed:], func(x, y *life) int { return strings.Compare(x.name, y.name) })

@@ -42,9 +42,6 @@ func (b *bench) narrow(part Part) {
 	b.followSignals()
 	b.narrowSpans()
 	b.narrowFindings()
-	for _, l := range b.lives { // what was stopped outside of the part is not judged in it
-		l.cycles = slices.DeleteFunc(l.cycles, func(c cycle) bool { return !b.inWindow(c.stop) })
-	}
 }
 
 // narrowPhases cuts the phases to the part. Findings point at the names of the

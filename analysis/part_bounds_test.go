@@ -96,3 +96,68 @@ func TestStopsAreJudgedInTheirPart(t *testing.T) {
 		}
 	}
 }
+
+// What a deploy told of its targets, and what not, is said of a part as of the whole: the
+// ways of the targets give it its meaning, though nothing was stopped in it.
+func TestAPartSaysWhatWasTold(t *testing.T) {
+	codes := []string{"steps-inferred", "stops-unknown", "targets-untold"}
+	said := func(r Report) string {
+		var words []string
+		for _, c := range r.Verdict.Conditions {
+			if slices.Contains(codes, c.Code) {
+				words = append(words, fmt.Sprint(c.Code, c.Values["targets"]))
+			}
+		}
+		return strings.Join(words, ", ")
+	}
+	for _, c := range []struct {
+		name string
+		lay  func(*shape)
+		want string
+	}{
+		{"all of it", func(s *shape) { s.restart("a", 100, 110); s.restart("b", 150, 160) }, ""},
+		{"of one target", func(s *shape) { s.restart("a", 100, 110) }, "targets-untold[b]"},
+		{"of one stop", func(s *shape) { s.restart("a", 100, 110); s.step(StepAppReady, "b", 160) }, "stops-unknown[b]"},
+		{"nothing that happened", func(*shape) {}, "steps-inferred[a b]"},
+	} {
+		s := newShape(t, "a", "b")
+		c.lay(s)
+		s.serve("alb", "api", "a", 10, 0, 100, false)
+		s.serve("alb", "api", "a", 20, 100, 112, true)
+		s.serve("alb", "api", "a", 10, 112, 300, false)
+		s.serve("alb", "api", "b", 10, 0, 150, false)
+		s.serve("alb", "api", "b", 10, 160, 300, false)
+		s.serve("alb", "api", "a", 10, 150, 160, false)
+		for _, part := range []Part{{}, {s.at(50), s.at(70)}, {s.at(95), s.at(120)}, {s.at(200), s.at(230)}} {
+			s.obs.Part = part
+			if got := said(Judge(s.obs)); got != c.want {
+				t.Errorf("%s, part %v: %q, want %q", c.name, part, got, c.want)
+			}
+		}
+	}
+}
+
+// A stop that nobody told is one of the part in which its target was gone.
+func TestAnUntoldStopIsJudgedInItsPart(t *testing.T) {
+	for _, c := range []struct {
+		from, to float64
+		want     string
+	}{
+		{0, 300, "inconclusive stop_unknown"}, {90, 200, "inconclusive stop_unknown"}, {90, 150, "inconclusive stop_unknown"},
+		{90, 140, "supported no_failure"}, {155, 200, "inconclusive stop_unknown"},
+	} {
+		s := newShape(t, "a", "b")
+		s.step(StepDrainMarked, "a", 85)
+		s.restart("a", 100, 105)
+		s.up("a", 0, 95, 120, 300)
+		s.step(StepAppReady, "b", 160)
+		s.up("b", 0, 150, 161, 300)
+		s.serve("alb", "api", "b", 9, 95, 120, false)
+		s.obs.Part = Part{s.at(c.from), s.at(c.to)}
+		for _, claim := range Judge(s.obs).Claims {
+			if got := string(claim.State) + " " + claim.Reason; claim.ID == ClaimEjectedBeforeStop && got != c.want {
+				t.Errorf("%g–%g: %s, want %s", c.from, c.to, got, c.want)
+			}
+		}
+	}
+}

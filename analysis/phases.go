@@ -20,14 +20,14 @@ type opener struct {
 func (b *bench) openers() []opener {
 	var list []opener
 	add := func(kind string, s *step) {
-		list = append(list, opener{kind: kind, target: s.Target, at: s.At, inferred: s.Inferred, again: s.again})
+		list = append(list, opener{kind: kind, target: s.of(), at: s.At, inferred: s.Inferred, again: s.again})
 	}
 	for i := range b.steps {
 		s := &b.steps[i]
 		if !s.opens {
 			continue
 		}
-		l := b.byName[s.Target] // with cycles, since the step opened one
+		l := b.byName[s.of()] // with cycles, since the step opened one
 		arrives := l != nil && l.cycles[0].arrives && s.At.Before(l.cycles[0].until)
 		switch s.Kind {
 		case StepDeployStarted:

@@ -15,6 +15,16 @@ type step struct {
 	again   bool // begins another stop than the one before, of whose end no step tells
 }
 
+// of is the target that a step is about: none where it is about the whole deploy, whoever
+// it names.
+func (s Step) of() string {
+	switch s.Kind {
+	case StepDeployStarted, StepBuildFinished, StepTrafficSwitched, StepDeployReported:
+		return ""
+	}
+	return s.Target
+}
+
 // rank is the place of a step in one target's way through a deploy. Steps that say
 // nothing about a target's order have rank 0.
 func rank(k StepKind) int {
@@ -52,13 +62,14 @@ func (b *bench) readSteps() {
 			strings.Compare(x.Target, y.Target), strings.Compare(x.Source, y.Source))
 	})
 	b.checkStart()
+	b.checkStops()
 	reached := map[string]int{}
 	stopped := map[string]bool{}
 	stops := map[string][]step{} // told of since the target's last round began
 	seen := map[string]map[StepKind]bool{}
 	for i := range b.steps {
 		s := &b.steps[i]
-		if s.At.Before(b.started) {
+		if s.At.Before(b.started) || s.ignored {
 			continue
 		}
 		r := rank(s.Kind)
@@ -139,38 +150,45 @@ func (b *bench) checkStart() {
 	}
 }
 
-// checkStops compares each stop that was told with what else dates it: the
-// application's own line about a stop of that target, and the requests that were sent
-// to it and went well; failures do while it stops. Two that lie further apart than the
-// clocks and a health check explain are marked: then one of the clocks is wrong, and no
-// failure is the service's background.
+// checkStops compares each stop that was told with the application's own lines about a
+// stop of that target. One that no line is near to, within what the clocks and a health
+// check explain, is marked, and opens nothing, where there is a line that no other told
+// stop is near to, and the target surely was not back between the two: then one of the
+// clocks is wrong, and no failure is the service's background.
 func (b *bench) checkStops() {
+	var told, lines []*step
 	for i := range b.steps {
-		s := &b.steps[i]
-		if s.Inferred || s.Kind != StepRestartBegan || s.Target == "" {
-			continue
+		switch s := &b.steps[i]; {
+		case s.Kind != StepRestartBegan || b.byName[s.Target] == nil:
+		case s.Inferred:
+			lines = append(lines, s)
+		default:
+			told = append(told, s)
 		}
-		l := b.byName[s.Target]
-		allowed := 2*time.Second + b.doubt
-		if l != nil {
-			allowed += b.slack(l.group)
-		}
-		nearest := time.Duration(-1)
-		for _, other := range b.steps {
-			if other.Inferred && rank(other.Kind) == 2 && other.Target == s.Target {
-				if d := other.At.Sub(s.At).Abs(); nearest < 0 || d < nearest {
-					nearest = d
-				}
+	}
+	near := func(s, line *step) bool {
+		return line.Target == s.Target && line.At.Sub(s.At).Abs() <= 2*time.Second+b.doubt+b.slack(b.byName[s.Target].group)
+	}
+	for _, s := range told {
+		contradicts := func(line *step) bool {
+			if line.Target != s.Target || slices.ContainsFunc(told, func(other *step) bool { return near(other, line) }) {
+				return false
 			}
+			_, back := b.returnAfter(b.byName[s.Target], earliest(s.At, line.At), latest(s.At, line.At))
+			return !back
 		}
-		if nearest > allowed {
+		if !slices.ContainsFunc(lines, func(line *step) bool { return near(s, line) }) && slices.ContainsFunc(lines, contradicts) {
 			s.ignored, b.doubtful = true, true
 		}
 	}
+}
+
+// checkServing compares each stop with the requests that were sent to its target and went
+// well; failures do while it stops. It cannot have been sent any long after it was told to
+// stop and long before it was ready, unless one of the clocks is wrong.
+func (b *bench) checkServing() {
 	for _, l := range b.lives {
 		for _, c := range l.cycles {
-			// It was sent what it answered well, long after it was told to stop and long before
-			// it was ready.
 			from, to := c.stop.Add(2*time.Second+b.doubt), c.ready.Add(-b.slack(l.group)-b.doubt)
 			if !c.stop.IsZero() && !c.ready.IsZero() && from.Before(to) && l.surelyServedWell(from, to) && c.killed.IsZero() {
 				b.servedThrough = append(b.servedThrough, TargetSpan{l.name, Span{Time{c.stop}, Time{c.ready}, seconds(c.ready.Sub(c.stop))}})

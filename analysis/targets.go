@@ -99,7 +99,7 @@ func (b *bench) followTargets() {
 			c, begun = cycle{}, false
 		}
 		for _, s := range b.steps {
-			if !s.opens || s.Target != l.name {
+			if !s.opens || s.of() != l.name {
 				continue
 			}
 			if s.again || rank(s.Kind) <= 2 && !c.ready.IsZero() {

@@ -65,7 +65,7 @@ var reasonWords = map[string]string{
 	"deploy_not_over":            "the evidence does not reach to the deploy's end",
 	"deploy_began_before":        "the evidence does not reach back to the deploy's start",
 	"failure_ended_after_window": "a request that was sent in scope failed after its end",
-	"clocks_disagree":            "the clocks that date the steps disagree, so a failure may lie inside the deploy",
+	"clocks_disagree":            "the clocks that date the steps disagree, so what came first is not known",
 	"served_unknown":             "who served when is not known",
 	"not_applicable":             "does not apply here",
 	"balancer_without_log":       "the users of a load balancer without an access log were not measured",
