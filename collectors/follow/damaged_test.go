@@ -376,8 +376,8 @@ func TestRestoreInAnyOrder(t *testing.T) {
 	l.restart()
 	const many = 300_000
 	for i := many; i > 0; i-- {
-		l.files.Restore(formatKey(head, 0, int64(100+i), "x"), time.Time{})
-		l.files.Restore(formatKey(head+"~2", 0, int64(100+i), "x"), time.Time{})
+		l.files.Restore(formatKey("/a", head, 0, int64(100+i), "x"), time.Time{})
+		l.files.Restore(formatKey("/a", head+"~2", 0, int64(100+i), "x"), time.Time{})
 	}
 	l.expect()
 	for _, s := range l.files.streams[head] {

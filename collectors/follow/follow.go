@@ -686,7 +686,7 @@ func (l *look) text(path string, t *text, of *outcome) error {
 		if err != nil {
 			return err
 		}
-		part := Stretch{Path: path, Modified: info.ModTime(), From: m.at, To: to, name: fmt.Sprintf("%s@%d", s.id, m.at), key: formatKey(s.id, m.at, to, tail)}
+		part := Stretch{Path: path, Modified: info.ModTime(), From: m.at, To: to, name: fmt.Sprintf("%s@%d", s.id, m.at), key: formatKey(path, s.id, m.at, to, tail)}
 		if isCut {
 			part.Broken, of.cut = t.broken, true
 		}

@@ -26,7 +26,8 @@ type Stretch struct {
 	verify    func() error
 }
 
-// Key names the stretch for good: the stream, the bytes, and a sum of the last of them.
+// Key names the stretch for good: the stream, the bytes, and a sum of the last of them;
+// and for people the file that it was found in, whatever that is called by now.
 func (s *Stretch) Key() string { return s.key }
 
 // Name says where the stretch begins. A place of a stream is read on from once: of two
@@ -227,20 +228,20 @@ func (l *look) same(t, o *text, from, to int64) (bool, error) {
 	return true, nil
 }
 
-func formatKey(id string, from, to int64, tail string) string {
-	return fmt.Sprintf("%s@%d-%d.%s", id, from, to, tail)
+// formatKey begins with the path for people; what the text is known by comes last.
+func formatKey(path, id string, from, to int64, tail string) string {
+	return fmt.Sprintf("%s@%d-%d%s%s.%s", path, from, to, keyOfText, id, tail)
 }
 
+const keyOfText = " text "
+
 func parseKey(key string) (id string, end boundary, ok bool) {
-	id, rest, ok := strings.Cut(key, "@")
-	if !ok {
+	middle := strings.LastIndex(key, keyOfText)
+	if middle < 0 {
 		return "", boundary{}, false
 	}
-	_, rest, ok = strings.Cut(rest, "-")
-	if !ok {
-		return "", boundary{}, false
-	}
-	to, tail, ok := strings.Cut(rest, ".")
+	id, tail, ok := strings.Cut(key[middle+len(keyOfText):], ".")
+	_, to, _ := strings.Cut(key[strings.LastIndexByte(key[:middle], '@')+1:middle], "-")
 	at, err := strconv.ParseInt(to, 10, 64)
 	return id, boundary{at: at, tail: tail}, ok && err == nil && at > 0 && id != ""
 }
