@@ -195,28 +195,6 @@ func incompleteReason(required []Required) string {
 	return ReasonHorizon
 }
 
-// nobodyThere reports whether no request of a class fell into the risky phases (or,
-// where there are none, into the scope at all).
-func (b *bench) nobodyThere(class Class) bool {
-	atRisk, risky, inScope := false, false, false
-	for _, phase := range b.report.Phases {
-		counts := phase.Traffic[class]
-		if phase.Kind == "baseline" || counts == nil {
-			continue
-		}
-		some := counts.Requests > 0
-		inScope = inScope || some
-		if phase.risky() {
-			risky = true
-			atRisk = atRisk || some
-		}
-	}
-	if risky {
-		return !atRisk
-	}
-	return !inScope
-}
-
 // judgeAlwaysOne judges "at every moment at least one target of the group was in
 // rotation", by the served pattern.
 func (b *bench) judgeAlwaysOne(c *Claim) {

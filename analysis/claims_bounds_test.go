@@ -18,8 +18,9 @@ func (b *table) clean() {
 	b.cell("alb", "api-1", 61, 62, 5)
 	b.prober[ClassProbe] = true
 	b.phase("baseline", 0, 60)
-	phase := b.phase("drain", 60, 300)
-	phase.Traffic[ClassUser], phase.Traffic[ClassProbe] = &Counts{Requests: 5}, &Counts{Requests: 5}
+	b.phase("drain", 60, 300)
+	// Without a status, so that it need not be in the log.
+	b.obs.Probes = append(b.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: ClassProbe, Run: "clean", Sent: b.at(61), Done: b.at(62), Outcome: OutcomeOK})
 }
 
 func TestStateOfAClaimOfNoFailure(t *testing.T) {
@@ -115,7 +116,7 @@ func TestStateOfAClaimOfNoFailure(t *testing.T) {
 		{"not reported", user, true, func(b *table) { b.obs.Deploy.ReportedAt = time.Time{} }, "inconclusive deploy_not_over"},
 		{"clocks disagree, and something failed", user, true, func(b *table) { b.doubtful = true; fails(user, CauseBackground, 1, 2, 1)(b) }, "inconclusive clocks_disagree"},
 		{"clocks disagree, and a probe failed", user, true, func(b *table) { b.doubtful = true; fails(probe, CauseBackground, 1, 2, 1)(b) }, "supported no_failure"},
-		{"nobody at risk", user, true, func(b *table) { b.report.Phases[1].Traffic[user].Requests = 0 }, "untested nobody_in_risky_phases"},
+		{"nobody at risk", user, true, func(b *table) { b.report.Phases[1].From = Time{b.at(63)} }, "untested nobody_in_risky_phases"},
 		{"a probe failed after the window", probe, true, func(b *table) {
 			add := func(sent, done float64, outcome Outcome) {
 				b.obs.Probes = append(b.obs.Probes, ProbeRequest{Source: "store", Probe: "store", Class: probe, Sent: b.at(sent), Done: b.at(done), Outcome: outcome})
@@ -169,27 +170,47 @@ func (b *table) claim(c Claim) string {
 	return strings.Join(words, " ")
 }
 
+// The deploy's target is drained from 100 and restarts at 110; what is served again by 130
+// is back in the phase from 120.
 func TestWhetherAnybodyWasThere(t *testing.T) {
-	users := func(n int) map[Class]*Counts { return map[Class]*Counts{ClassUser: {Requests: n}} }
 	for _, c := range []struct {
-		name   string
-		phases []Phase
-		want   bool
+		name    string
+		at      []float64 // of users
+		serving float64   // the target served again; 0: it did not
+		want    bool
 	}{
-		{"in no phase at risk", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "drain", Traffic: users(0)}, {Kind: "tail", Traffic: users(9)}}, true},
-		{"in one of two at risk", []Phase{{Kind: "drain", Traffic: users(0)}, {Kind: "back", Traffic: users(1)}}, false},
-		{"in the first of two", []Phase{{Kind: "drain", Traffic: users(1)}, {Kind: "back", Traffic: users(0)}}, false},
-		{"in the first of two that are not", []Phase{{Kind: "build", Traffic: users(1)}, {Kind: "tail", Traffic: users(0)}}, false},
-		{"in two", []Phase{{Kind: "drain", Traffic: users(1)}, {Kind: "back", Traffic: users(1)}}, false},
-		{"in the baseline only", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "build", Traffic: users(0)}}, true},
-		{"after it, where nothing is at risk", []Phase{{Kind: "baseline", Traffic: users(9)}, {Kind: "build", Traffic: users(1)}, {Kind: "tail", Traffic: users(1)}}, false},
-		{"not measured", []Phase{{Kind: "drain"}, {Kind: "tail"}}, true},
+		{"before and after", []float64{99.9, 130}, 130, true},
+		{"as the drain began", []float64{100}, 130, false},
+		{"before it served again", []float64{129.9}, 130, false},
+		{"it did not serve again", []float64{139.9}, 0, false},
+		{"in the tail", []float64{140}, 0, true},
+		{"it served again as it was ready", []float64{120}, 120, true},
 	} {
 		b := newTable()
-		b.report.Phases = c.phases
-		if got := b.nobodyThere(ClassUser); got != c.want {
+		for _, kind := range []struct {
+			kind     string
+			from, to float64
+		}{{"baseline", 0, 60}, {"build", 60, 100}, {"drain", 100, 110}, {"restart", 110, 120}, {"back", 120, 140}, {"tail", 140, 300}} {
+			p := b.phase(kind.kind, kind.from, kind.to)
+			if p.risky() && c.serving != 0 {
+				p.serving = b.at(c.serving)
+			}
+		}
+		for _, at := range c.at {
+			b.cell("alb", "api-2", at, at, 1)
+		}
+		if got := b.nobodyIn(Scope{ClassUser, Time{b.started}, Time{b.to}}); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
+		n, risky := b.usersAtRisk()
+		if !risky || n == 0 != c.want {
+			t.Errorf("%s: %d at risk, %t", c.name, n, risky)
+		}
+	}
+	b := newTable()
+	b.phase("build", 60, 300)
+	if n, risky := b.usersAtRisk(); n != 0 || risky {
+		t.Errorf("%d at risk, %t, where nothing was taken down", n, risky)
 	}
 }
 
@@ -523,24 +544,27 @@ func TestConditionsOfUsers(t *testing.T) {
 		}, first + "other-traffic-failed count=1 traffic=health;other-traffic-failed count=2 traffic=tool" + last},
 		{"29 at risk", func(b *table) {
 			known(b, 3, 3)
-			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 29}
+			b.phase("drain", 60, 100)
+			b.cell("alb", "api-1", 70, 70.5, 29)
 		}, first + "low-traffic requests=29" + last},
 		{"30 at risk", func(b *table) {
 			known(b, 3, 3)
-			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 30}
+			b.phase("drain", 60, 100)
+			b.cell("alb", "api-1", 70, 70.5, 30)
 		}, strings.TrimSuffix(first, ";") + last},
 		{"nothing at risk", func(b *table) { known(b, 3, 3); b.phase("tail", 60, 100) }, strings.TrimSuffix(first, ";") + last},
 		{"critical routes that nobody asked for while it mattered", func(b *table) {
 			known(b, 3, 3)
 			b.obs.Service.Routes = []Route{{Name: "order", Critical: true}, {Name: "menu", Critical: true}, {Name: "login", Critical: true}, {Name: "store"}, {Name: "edge", Critical: true}, {Name: "tool", Critical: true}}
 			b.phase("baseline", 0, 60)
-			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 30}
+			b.phase("drain", 60, 100)
 			b.phase("tail", 100, 300)
 			ask := func(at float64, source, route string, class Class) {
 				c := b.cell(source, "api-1", at, at+.5, 1)
 				c.Route, c.Class = route, class
 			}
 			ask(60, "alb", "order", ClassUser)
+			b.obs.Cells[0].Count = 30
 			ask(59, "alb", "menu", ClassUser)
 			ask(100, "alb", "login", ClassUser)
 			ask(70, "edge", "edge", ClassUser) // a log that does not count
@@ -549,9 +573,9 @@ func TestConditionsOfUsers(t *testing.T) {
 		{"a critical route that was asked for in the first phase", func(b *table) {
 			known(b, 3, 3)
 			b.obs.Service.Routes = []Route{{Name: "order", Critical: true}}
-			b.phase("drain", 0, 150).Traffic[ClassUser] = &Counts{Requests: 30}
+			b.phase("drain", 0, 150)
 			b.phase("drain", 150, 300)
-			b.cell("alb", "api-1", 10, 11, 1).Route = "order"
+			b.cell("alb", "api-1", 61, 62, 30).Route = "order"
 			b.cell("alb", "api-1", 200, 201, 1)
 		}, strings.TrimSuffix(first, ";") + last},
 		{"critical routes where nobody asked for anything", func(b *table) {
@@ -562,7 +586,8 @@ func TestConditionsOfUsers(t *testing.T) {
 		{"29 at risk without a deploy", func(b *table) {
 			known(b, 3, 3)
 			b.obs.Deploy.ID = ""
-			b.phase("drain", 60, 100).Traffic[ClassUser] = &Counts{Requests: 29}
+			b.phase("drain", 60, 100)
+			b.cell("alb", "api-1", 70, 70.5, 29)
 		}, strings.TrimSuffix(first, ";") + last},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -135,41 +135,33 @@ func (b *bench) restsOnHealth(c *Claim) bool {
 	return told || !b.measured(ClassUser) && !b.measured(ClassProbe) && b.measured(ClassHealth)
 }
 
-// requestsBetween counts the requests of a class that started in [from, to).
-func (b *bench) requestsBetween(class Class, from, to time.Time) int {
+// requestsIn counts the requests of a class that were sent in some spans: those that were
+// logged to the second, as far as any of their second's cell was.
+func (b *bench) requestsIn(class Class, spans []span) int {
 	n := 0
 	if b.byProber(class) {
 		for i := range b.obs.Probes {
-			if p := &b.obs.Probes[i]; p.Class == class && within(p.Sent, from, to) {
+			if p := &b.obs.Probes[i]; p.Class == class && covers(spans, p.Sent) {
 				n++
 			}
 		}
 		return n
 	}
 	for i := range b.obs.Cells {
-		if c := &b.obs.Cells[i]; c.Class == class && b.counting[c.Source] && within(time.Unix(c.Second, 0), from, to) {
+		if c := &b.obs.Cells[i]; c.Class == class && b.counting[c.Source] && c.meets(spans) {
 			n += c.Count
 		}
 	}
 	return n
 }
 
-// nobodyIn reports whether no request of a claim's class fell into the risky phases
-// of its scope, or, where it has none, into the scope at all.
+// nobodyIn reports whether no request of a claim's class was sent in the risky part of its
+// scope, or, where it has none, in the scope at all.
 func (b *bench) nobodyIn(s Scope) bool {
-	if s.From.Equal(b.started) && s.To.Equal(b.to) {
-		return b.nobodyThere(s.Traffic)
+	scope := []span{{s.From.Time, s.To.Time}}
+	risky := without(scope, without(scope, b.riskySpans()))
+	if len(risky) > 0 {
+		scope = risky
 	}
-	some, risky := false, false
-	for _, phase := range b.report.Phases {
-		from, to := latest(phase.From.Time, s.From.Time), earliest(phase.To.Time, s.To.Time)
-		if phase.risky() && from.Before(to) {
-			risky = true
-			some = some || b.requestsBetween(s.Traffic, from, to) > 0
-		}
-	}
-	if risky {
-		return !some
-	}
-	return b.requestsBetween(s.Traffic, s.From.Time, s.To.Time) == 0
+	return b.requestsIn(s.Traffic, scope) == 0
 }

@@ -108,10 +108,12 @@ func (b *bench) cutPhases() {
 		if names[name]++; names[name] > 1 {
 			name += " " + strconv.Itoa(names[name])
 		}
+		var serving time.Time
 		if o.targets == nil {
 			o.targets = b.under(o.target, o.at)
+			serving = b.allServe(o.targets, o.at)
 		}
-		phases = append(phases, Phase{Name: name, Kind: o.kind, Targets: o.targets, From: Time{o.at}, Inferred: o.inferred})
+		phases = append(phases, Phase{Name: name, Kind: o.kind, Targets: o.targets, From: Time{o.at}, Inferred: o.inferred, serving: serving})
 	}
 	tailed := false
 	for _, o := range b.openers() {
@@ -202,6 +204,26 @@ func (b *bench) under(name string, at time.Time) []string {
 	return targets
 }
 
+// allServe is from when on all of some targets served again after the cycles that they
+// were in at a moment; zero where one did not.
+func (b *bench) allServe(targets []string, at time.Time) (all time.Time) {
+	for _, name := range targets {
+		var first time.Time
+		if l := b.byName[name]; l != nil {
+			for _, c := range l.cycles {
+				if !c.atRiskFrom().After(at) {
+					first = c.servesFrom()
+				}
+			}
+		}
+		if first.IsZero() {
+			return time.Time{}
+		}
+		all = latest(all, first)
+	}
+	return all
+}
+
 // returned is when a cycle was over: the target served again or, where that is not
 // known, was ready; of one that nobody waits for, at the latest when the deploy reported.
 func (b *bench) returned(c cycle) time.Time {
@@ -236,6 +258,19 @@ func (p Phase) risky() bool {
 		return false
 	}
 	return true
+}
+
+// riskySpans are the times, ascending, of the risky phases, each until all of its targets
+// served again: with that, what was taken down is back, and the phase goes on only until
+// the next step.
+func (b *bench) riskySpans() []span {
+	var spans []span
+	for _, p := range b.report.Phases {
+		if p.risky() {
+			spans = append(spans, span{p.From.Time, earliest(p.To.Time, p.serving)})
+		}
+	}
+	return union(spans)
 }
 
 // drain is a span in which a target is on its way out or gone.

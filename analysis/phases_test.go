@@ -67,6 +67,77 @@ func tryCourse(t *testing.T, cases []courseCase) {
 }
 
 // The deploy starts at 60 and reports at 240; the window ends at 300.
+func TestWhenTargetsAreAtRisk(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lay  func(*shape)
+		want string
+	}{
+		{"until it serves again", func(s *shape) { s.up("b", 0, 300); s.away("a", 100, 110, 120) }, "[100–120]"},
+		{"nobody tells that it was ready", func(s *shape) { s.up("b", 0, 300); s.away("a", 100, 0, 120) }, "[100–120]"},
+		{"nobody tells that it stopped", func(s *shape) {
+			s.up("b", 0, 300)
+			s.up("a", 0, 100, 120, 300)
+			s.step(StepAppReady, "a", 110)
+		}, "[99–120]"},
+		{"from the drain on", func(s *shape) { s.up("b", 0, 300); s.away("a", 100, 110, 120); s.step(StepDrainMarked, "a", 90) }, "[90–120]"},
+		{"it never serves again", func(s *shape) { s.up("b", 0, 300); s.away("a", 100, 110, 0) }, "[100–300]"},
+		{"of two at once, until the later one serves", func(s *shape) { s.away("a", 100, 110, 130); s.away("b", 105, 115, 120) }, "[100–130]"},
+		{"one after the other", func(s *shape) { s.away("a", 100, 110, 112); s.away("b", 150, 160, 165) }, "[100–112 150–165]"},
+		{"twice", func(s *shape) {
+			s.up("b", 0, 300)
+			s.up("a", 0, 100, 106, 150, 157, 300)
+			s.restart("a", 100, 105)
+			s.restart("a", 150, 155)
+		}, "[100–106 150–157]"},
+		{"a target that nothing else names", func(s *shape) {
+			s.up("a", 0, 300)
+			s.appStep(StepRestartBegan, "c", 100)
+			s.appStep(StepAppReady, "c", 110)
+		}, "[100–240]"},
+		{"two versions at once", func(s *shape) { // b takes the place of a
+			s.obs.Deploy.Kind = KindBlueGreen
+			s.step(StepRestartBegan, "b", 60)
+			s.step(StepAppReady, "b", 70)
+			s.up("b", 71, 300)
+			s.up("a", 0, 300)
+		}, "[71–240]"},
+		{"a switch", func(s *shape) { s.up("a", 0, 300); s.step(StepTrafficSwitched, "", 100) }, "[100–240]"},
+		{"nothing is taken down", func(s *shape) { s.up("a", 0, 300) }, "[]"},
+	} {
+		s := newShape(t, "a", "b")
+		c.lay(s)
+		var spans []string
+		for _, in := range (&bench{report: Judge(s.obs)}).riskySpans() {
+			spans = append(spans, fmt.Sprintf("%g–%g", in.from.Sub(s.zero).Seconds(), in.to.Sub(s.zero).Seconds()))
+		}
+		if got := fmt.Sprint(spans); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// A few users came until 50, and many from 120 on, by when the target that was drained
+// from 70, stopped at 80 and ready at 90 served with the other: nobody was there while it
+// was away.
+func TestNobodyWhileATargetWasAway(t *testing.T) {
+	for _, ready := range []bool{true, false} {
+		s := newShape(t, "a", "b")
+		s.up("a", 40, 50, 120, 300)
+		s.up("b", 40, 50, 120, 300)
+		s.step(StepDrainMarked, "a", 70)
+		s.step(StepRestartBegan, "a", 80)
+		if ready {
+			s.step(StepAppReady, "a", 90)
+		}
+		s.serve("alb", "api", "b", 40, 120, 240, false)
+		r := Judge(s.obs)
+		s.claim(r, ClaimNoUserFailureCaused, Untested, ReasonNobodyThere)
+		s.condition(r, "low-traffic")
+	}
+}
+
+// The deploy starts at 60 and reports at 240; the window ends at 300.
 func TestWhatOpensAPhase(t *testing.T) {
 	blueGreen := func(s *shape) { // b takes the place of a
 		s.obs.Deploy.Kind = KindBlueGreen

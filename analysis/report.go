@@ -214,6 +214,8 @@ type Phase struct {
 	To       Time              `json:"to"`
 	Inferred bool              `json:"inferred"`
 	Traffic  map[Class]*Counts `json:"traffic"` // null for a class that was not measured
+
+	serving time.Time // from when on all of its targets served again; zero where one did not, or nothing was taken down
 }
 
 // Counts are the requests of one class in one phase. Percentiles are over outcome

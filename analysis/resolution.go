@@ -1,6 +1,9 @@
 package analysis
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // A log that writes whole seconds (nginx's $time_local) says of a moment in second S
 // only that it lies in [S, S+1s). What follows from such a moment is an interval too:
@@ -81,4 +84,10 @@ func (c *Cell) begun() span {
 		to = latest(from, earliest(c.Last, second.Add(time.Second-time.Microsecond)))
 	}
 	return span{from, to}
+}
+
+// meets reports whether requests of a cell may have begun in one of some spans.
+func (c *Cell) meets(spans []span) bool {
+	began := c.begun()
+	return slices.ContainsFunc(spans, func(s span) bool { return !began.to.Before(s.from) && began.from.Before(s.to) })
 }

@@ -30,7 +30,7 @@ func healthSampleClaim(b *bench) ([]Finding, string) {
 			for _, n := range b.causesIn(Scope{class, c.Scope.From, c.Scope.To}) {
 				failures += n
 			}
-			values[string(class)+"_requests"], values[string(class)+"_failures"] = b.requestsBetween(class, from, to), failures
+			values[string(class)+"_requests"], values[string(class)+"_failures"] = b.requestsIn(class, []span{{from, to}}), failures
 		}
 		severity := map[VerdictState]Severity{Disproved: SeverityHigh, Supported: SeverityInfo}[c.State]
 		if severity == "" {

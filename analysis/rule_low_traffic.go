@@ -19,17 +19,9 @@ func lowTrafficRule(b *bench) ([]Finding, string) {
 	}}, ""
 }
 
-// usersAtRisk counts the user requests in the risky phases; ok is false where the
-// window has none.
+// usersAtRisk counts the user requests in the risky phases while a target was not back;
+// ok is false where the window has no such time.
 func (b *bench) usersAtRisk() (n int, ok bool) {
-	for _, phase := range b.report.Phases {
-		if !phase.risky() {
-			continue
-		}
-		ok = true
-		if counts := phase.Traffic[ClassUser]; counts != nil {
-			n += counts.Requests
-		}
-	}
-	return n, ok
+	spans := b.riskySpans()
+	return b.requestsIn(ClassUser, spans), len(spans) > 0
 }

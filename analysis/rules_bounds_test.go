@@ -556,10 +556,13 @@ func TestLogRuleBounds(t *testing.T) {
 func TestTrafficRuleBounds(t *testing.T) {
 	risk := func(b *table, n int) {
 		b.report.Totals = map[Class]*Total{ClassUser: {}}
-		b.phase("drain", 70, 100).Traffic[ClassUser] = &Counts{Requests: n}
-		b.phase("restart", 100, 110).Traffic[ClassUser] = &Counts{Requests: 9}
-		b.phase("back", 110, 120) // users not measured
-		b.phase("tail", 120, 300).Traffic[ClassUser] = &Counts{Requests: 1000}
+		b.phase("drain", 70, 100)
+		b.phase("restart", 100, 110)
+		b.phase("back", 110, 120)
+		b.phase("tail", 120, 300)
+		b.cell("alb", "api-1", 70, 71, n)
+		b.cell("alb", "api-1", 109, 110, 9)
+		b.cell("alb", "api-1", 120, 121, 1000)
 	}
 	tryRule(t, lowTrafficRule, []tableCase{
 		{"no users measured", func(*table) {}, whyNoAccessLog},

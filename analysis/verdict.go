@@ -169,13 +169,13 @@ func (b *bench) userConditions(add func(string, map[string]any), users, probes *
 	}
 }
 
-// untriedRoutes are the critical routes that no user asked for in the risky phases of
-// a deploy, while others were asked for: of those nothing was put to the test.
+// untriedRoutes are the critical routes that no user asked for in the risky phases of a
+// deploy while a target was not back, though others were asked for: of those nothing was
+// put to the test.
 func (b *bench) untriedRoutes() []string {
-	tried := map[string]bool{}
+	tried, risky := map[string]bool{}, b.riskySpans()
 	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		if phase := b.phaseAt(time.Unix(c.Second, 0)); phase >= 0 && c.Class == ClassUser && b.counting[c.Source] && b.report.Phases[phase].risky() {
+		if c := &b.obs.Cells[i]; c.Class == ClassUser && b.counting[c.Source] && c.meets(risky) {
 			tried[c.Route] = true
 		}
 	}
