@@ -15,6 +15,7 @@ import (
 type refusal struct {
 	from, to point
 	n        int
+	named    bool // the log names the group that had none
 }
 
 // findEmpty finds, per target group, the stretches in which no target was in rotation
@@ -31,6 +32,11 @@ type refusal struct {
 func (b *bench) findEmpty() {
 	b.empty, b.open = map[string][]span{}, map[string][]span{}
 	sent := b.sentTimes()
+	for _, group := range b.configuredGroups() {
+		if sent[b.pool(group)] == nil {
+			b.neverServed(group)
+		}
+	}
 	for _, group := range sortedKeys(sent) {
 		refused := b.refusedFor(group)
 		gaps := holes(b.from, b.seenTo, sent[group])
@@ -74,6 +80,29 @@ func (b *bench) findEmpty() {
 				b.open[group] = append(b.open[group], h)
 			}
 		}
+	}
+}
+
+// neverServed settles the same for a group to whose targets nothing was sent at all. There
+// is no other time to compare with, and what shows it is that the load balancer chose the
+// group and had no target, as the log says that names it: from the first such refusal to
+// the last. Where it refused so before the deploy's start too, it may be a group that
+// nobody uses any more, and it is left open.
+func (b *bench) neverServed(group string) {
+	var began time.Time
+	var sure span
+	for _, r := range b.refusedFor(group) {
+		if r.named {
+			began = earliest(began, r.from.at)
+			sure = span{earliest(sure.from, r.from.by), latest(sure.to, r.to.at)}
+		}
+	}
+	switch {
+	case began.IsZero(): // nobody asked for it
+	case began.Before(b.started) || !sure.from.Before(sure.to):
+		b.open[group] = []span{{began, latest(sure.from, sure.to)}}
+	default:
+		b.empty[group] = []span{sure}
 	}
 }
 
@@ -125,12 +154,12 @@ func (b *bench) refusedFor(group string) []refusal {
 	var list []refusal
 	for i := range b.obs.Requests {
 		if r := &b.obs.Requests[i]; b.wantsTarget(&r.CellKey, group) && b.inWindow(r.End) {
-			list = append(list, refusal{b.point(r.Source, r.moment()), b.point(r.Source, r.End), 1})
+			list = append(list, refusal{b.point(r.Source, r.moment()), b.point(r.Source, r.End), 1, r.TargetGroup != ""})
 		}
 	}
 	for _, c := range b.unkept {
 		if b.wantsTarget(&c.CellKey, group) && b.inWindow(c.Last) {
-			list = append(list, refusal{b.point(c.Source, c.First), b.point(c.Source, c.Last), c.n})
+			list = append(list, refusal{b.point(c.Source, c.First), b.point(c.Source, c.Last), c.n, c.TargetGroup != ""})
 		}
 	}
 	return list

@@ -59,6 +59,64 @@ func TestAnOutageThatNoStepTells(t *testing.T) {
 	}
 }
 
+// The targets of group api serve all the time. To group web's only target nothing is ever
+// sent; the deploy starts at 60.
+func TestAGroupThatNeverServed(t *testing.T) {
+	refused := func(s *shape, group string, n int, from, to float64) { s.serve("alb", group, "", n, from, to, true) }
+	const fine, perhaps = "supported no_failure", "inconclusive served_unknown"
+	for _, c := range []struct {
+		name string
+		lay  func(*shape)
+		want string
+	}{
+		{"nobody asks for it", func(*shape) {}, fine},
+		{"everybody is refused", func(s *shape) { refused(s, "web", 10, 100, 110) }, "nobody 100–109.901; disproved zero_targets"},
+		{"only counted", func(s *shape) { refused(s, "web", 10, 100, 110); s.obs.Requests = nil }, "nobody 100–109.901; disproved zero_targets"},
+		{"twice", func(s *shape) { refused(s, "web", 1, 200, 201); refused(s, "web", 1, 100, 101) }, "nobody 100–200.001; disproved zero_targets"},
+		{"once", func(s *shape) { refused(s, "web", 1, 100, 101) }, "nobody 100–100.001; disproved zero_targets"},
+		{"once, in a moment", func(s *shape) {
+			refused(s, "web", 1, 100, 101)
+			s.obs.Requests[0].End = s.obs.Requests[0].Start
+		}, perhaps},
+		{"as the deploy starts", func(s *shape) { refused(s, "web", 1, 60, 61) }, "nobody 60–60.001; disproved zero_targets"},
+		{"before it too", func(s *shape) { refused(s, "web", 10, 59, 110) }, perhaps},
+		{"by a rule that names no group", func(s *shape) { refused(s, "", 10, 100, 110) }, fine},
+		{"by such a rule, and by name", func(s *shape) { refused(s, "", 10, 100, 120); refused(s, "web", 10, 105, 110) }, "nobody 105–109.901; disproved zero_targets"},
+		{"a group of somebody else's", func(s *shape) { refused(s, "shop", 10, 100, 110) }, fine},
+	} {
+		s := newShape(t, "api-1", "api-2", "web-1")
+		lb := &s.obs.Service.LoadBalancers[0]
+		lb.TargetGroups = append(lb.TargetGroups, TargetGroup{Name: "web"})
+		s.serve("alb", "api", "api-1", 10, 0, 300, false)
+		s.serve("alb", "api", "api-2", 10, 0, 300, false)
+		c.lay(s)
+		if got := s.dips(); got != c.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// Traffic is switched at 100 to a group none of whose targets is in rotation yet, and back
+// at 130. What it was refused is the deploy's doing.
+func TestSwitchedToAGroupWithoutTargets(t *testing.T) {
+	s := newShape(t, "blue", "green")
+	s.obs.Deploy.Kind = KindBlueGreen
+	lb := &s.obs.Service.LoadBalancers[0]
+	lb.TargetGroups = append(lb.TargetGroups, TargetGroup{Name: "green"})
+	s.serve("alb", "api", "blue", 10, 0, 100, false)
+	s.serve("alb", "green", "", 10, 100, 130, true)
+	s.serve("alb", "api", "blue", 10, 130, 300, false)
+	s.step(StepAppReady, "green", 90)
+	s.step(StepTrafficSwitched, "", 100)
+	s.step(StepTrafficSwitched, "", 130)
+	r := Judge(s.obs)
+	s.claim(r, ClaimNoUserFailureCaused, Disproved, ReasonCausedByDeploy)
+	s.claim(r, ClaimAlwaysOneTarget, Disproved, ReasonZeroTargets)
+	if got := r.Totals[ClassUser].Causes[CauseDeploy]; got != 300 {
+		t.Errorf("%d put down to the deploy, want 300: %v", got, r.Totals[ClassUser].Causes)
+	}
+}
+
 // Both targets of a group serve ten requests a second, each 1 ms long, in the first .901
 // of every second, and none from 100 to 110.
 func TestWhenAGroupIsEmpty(t *testing.T) {
