@@ -34,6 +34,7 @@ func (c *checker) accessLog(path string, file *accessLogFile, s *serviceConfig, 
 	} else {
 		c.only(path, kind, "alb", "region", file.Region, "profile", file.Profile, "role", file.Role, "endpoint", file.Endpoint)
 	}
+	c.match(path+".match", kind, file)
 	s.accessLogs = append(s.accessLogs, accesslog.Config{
 		Service: s.Name, Source: file.Name, Kind: kind, URL: c.location(path+".url", file.URL, !proxy),
 		Format: file.Format, Zone: c.zone(path+".zone", file.Zone),
@@ -42,6 +43,26 @@ func (c *checker) accessLog(path string, file *accessLogFile, s *serviceConfig, 
 		Match: accesslog.Match{LoadBalancer: file.Match.LoadBalancer, TargetGroup: file.Match.TargetGroup, Host: file.Match.Host},
 	})
 	return analysis.AccessLog{Name: file.Name, Kind: kind, Metrics: c.cloudWatch(path+".cloudwatch", file, kind, s, sources)}
+}
+
+// match checks that the log tells what its rows are matched by: else none would be.
+func (c *checker) match(path, kind string, file *accessLogFile) {
+	switch kind {
+	case accesslog.KindNginx, accesslog.KindNginxJSON:
+		c.only(path, kind, "alb, alb-health, alb-conn, haproxy", "load_balancer", file.Match.LoadBalancer)
+	}
+	switch kind {
+	case accesslog.KindNginx, accesslog.KindNginxJSON, accesslog.KindALBConnections:
+		c.only(path, kind, "alb, alb-health, haproxy", "target_group", file.Match.TargetGroup)
+	}
+	switch kind {
+	case accesslog.KindALBConnections, accesslog.KindALBHealth, accesslog.KindHAProxy: // HAProxy has it in some requests alone
+		c.only(path, kind, "alb, nginx, nginx-json", "host", file.Match.Host)
+	case accesslog.KindNginx:
+		if file.Match.Host != "" && !accesslog.FormatHasHost(file.Format) {
+			c.wrong(path+".host", "%q means nothing for a format without $host and $http_host; allowed for kind nginx: with a log_format that has one", file.Match.Host)
+		}
+	}
 }
 
 // logEvery is how often a log is looked at: a file on this machine more often than

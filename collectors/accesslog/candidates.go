@@ -18,16 +18,30 @@ type candidate struct {
 
 // id is by what the object is known wherever it lies. The last part of a key in AWS's
 // layout is no other object's, since a part of it is drawn at random; of any other file
-// nothing but where it lies tells it apart.
+// nothing but where it lies tells it apart. An unpacked copy goes by the packed one's
+// name.
 func (c *candidate) id() string {
-	if c.name.known {
+	switch {
+	case !c.name.known:
+		return c.key
+	case c.packed():
 		return path.Base(c.key)
 	}
-	return c.key
+	return path.Base(c.key) + ".gz"
 }
 
 // packed reports whether the object's name says that it is a gzip file.
 func (c *candidate) packed() bool { return strings.HasSuffix(c.key, ".gz") }
+
+func unpackedLast(a, b candidate) int {
+	switch {
+	case a.packed() == b.packed():
+		return 0
+	case a.packed():
+		return -1
+	}
+	return 1
+}
 
 // Requests that started before the span's end may be logged later, when they end:
 // with ALB's idle timeout of up to 4000 s, and longer for WebSockets.
@@ -68,8 +82,10 @@ func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, err
 	defer r.mu.Unlock()
 	done := map[string]bool{} // objects that were read as they are, here or in a copy
 	for _, c := range all {
-		if version, stored := read[c.id()]; stored && (version == c.version() || version == "") {
-			done[c.id()] = true
+		for _, name := range [...]string{c.id(), c.key} { // an unpacked copy's own name was once its key
+			if version, stored := read[name]; stored && (version == c.version() || version == "") {
+				done[c.id()] = true
+			}
 		}
 	}
 	all = slices.DeleteFunc(all, func(c candidate) bool {
@@ -87,9 +103,10 @@ func (r *Reader) find(ctx context.Context, from, to time.Time) ([]candidate, err
 		}
 		return false
 	})
-	// Of copies the longest first: another may be one that was cut short.
+	// Of copies a packed one first, which tells whether it is whole, then the longest:
+	// another may be one that was cut short.
 	slices.SortFunc(all, func(a, b candidate) int {
-		return cmp.Or(a.name.end.Compare(b.name.end), strings.Compare(a.id(), b.id()), cmp.Compare(b.size, a.size), strings.Compare(a.key, b.key))
+		return cmp.Or(a.name.end.Compare(b.name.end), strings.Compare(a.id(), b.id()), unpackedLast(a, b), cmp.Compare(b.size, a.size), strings.Compare(a.key, b.key))
 	})
 	return slices.CompactFunc(all, func(a, b candidate) bool { return a.id() == b.id() }), nil
 }

@@ -277,6 +277,49 @@ func TestCopyInAnotherFolder(t *testing.T) {
 	}
 }
 
+// An object that was unpacked beside itself counts once, whichever was there first.
+func TestUnpackedCopy(t *testing.T) {
+	packed := objectKey("2026-10-14 02:25", "abcd1234")
+	unpacked := strings.TrimSuffix(packed, ".gz")
+	text := generate(100)
+	for _, keys := range [][]string{{packed, unpacked}, {unpacked, packed}} {
+		root, sink, now := t.TempDir(), &memory{}, testTo
+		later := func(change *Config) { change.Now = func() time.Time { return now } }
+		for _, key := range keys {
+			data := text
+			if key == packed {
+				data = compress(text)
+			}
+			writeObject(t, root, key, data)
+			for range 2 {
+				now = now.Add(2 * time.Hour)
+				if err := newReader(t, "file://"+root, sink, later).Collect(t.Context(), testFrom, testTo, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		lines := 0
+		for _, o := range sink.objects {
+			lines += o.Understood
+		}
+		if lines != 100 {
+			t.Errorf("%v: %d lines of %v, want 100", keys, lines, sink.keys())
+		}
+	}
+}
+
+// A folder's name stands in the URL as it is.
+func TestFolderNames(t *testing.T) {
+	root, sink := filepath.Join(t.TempDir(), "team#1?a=%20 b"), &memory{}
+	writeObject(t, root, objectKey("2026-10-14 02:25", "a"), compress(generate(10)))
+	if err := newReader(t, "file://"+root, sink).Collect(t.Context(), testFrom, testTo, nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(sink.objects) != 1 {
+		t.Errorf("%d objects", len(sink.objects))
+	}
+}
+
 // An object lies under the day on which it was delivered, which may be the day after
 // the one that it is about; a pass over the past looks there too.
 func TestObjectsDeliveredTheDayAfter(t *testing.T) {

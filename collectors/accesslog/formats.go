@@ -2,6 +2,7 @@ package accesslog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -53,4 +54,11 @@ func newFormat(cfg *Config) (format, error) {
 func CheckFormat(text string) error {
 	_, err := newNginx(text, time.UTC)
 	return err
+}
+
+// FormatHasHost reports whether lines of an nginx log_format name the host that was
+// asked for.
+func FormatHasHost(text string) bool {
+	f, err := newNginx(text, time.UTC)
+	return err == nil && slices.ContainsFunc(f.steps, func(s nginxStep) bool { return s.is == nginxHost })
 }

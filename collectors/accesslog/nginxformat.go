@@ -45,6 +45,9 @@ type nginxFound struct {
 	value []byte
 }
 
+// nginxEscapes are what nginx's configuration writes with a backslash.
+var nginxEscapes = strings.NewReplacer(`\t`, "\t", `\"`, `"`, `\'`, `'`, `\\`, `\`)
+
 // newNginx compiles a log_format: a name ("combined", "main"), or its text with $variables.
 // Empty is combined.
 func newNginx(text string, zone *time.Location) (*nginxFormat, error) {
@@ -54,6 +57,10 @@ func newNginx(text string, zone *time.Location) (*nginxFormat, error) {
 		f.extended, f.forwarded = true, text == "main"
 		text = nginxCombined
 	default:
+		if strings.HasPrefix(text, "escape=") {
+			return nil, fmt.Errorf("format %q: give what stands behind escape=…; a log of JSON objects is of kind %s", text, KindNginxJSON)
+		}
+		text = nginxEscapes.Replace(text)
 		if !strings.Contains(text, "$") {
 			return nil, fmt.Errorf("format %q is neither combined, main nor a log_format with $variables", text)
 		}

@@ -13,8 +13,8 @@ const objectSpan = 5 * time.Minute
 
 // albName is the last part of an access-log object's key ("Access log files",
 // Elastic Load Balancing user guide). The first group tells other ALB logs apart,
-// which lie in the same folders.
-var albName = regexp.MustCompile(`^(conn_log_|health_check_log_)?\d{12}_elasticloadbalancing_[a-z0-9-]+_(app|net|gwy)\.([A-Za-z0-9-]+)\.([0-9a-f]+)_(\d{8}T\d{4}Z)_([0-9A-Fa-f.:]+)_([A-Za-z0-9]+)\.log\.gz$`)
+// which lie in the same folders. AWS packs every object; one without .gz was unpacked.
+var albName = regexp.MustCompile(`^(conn_log_|health_check_log_)?\d{12}_elasticloadbalancing_[a-z0-9-]+_(app|net|gwy)\.([A-Za-z0-9-]+)\.([0-9a-f]+)_(\d{8}T\d{4}Z)_([0-9A-Fa-f.:]+)_([A-Za-z0-9]+)\.log(?:\.gz)?$`)
 
 // classicName is a Classic Load Balancer's log object.
 var classicName = regexp.MustCompile(`^\d{12}_elasticloadbalancing_[a-z0-9-]+_[A-Za-z0-9-]+_\d{8}T\d{4}Z_[0-9.]+_[A-Za-z0-9]+\.log$`)

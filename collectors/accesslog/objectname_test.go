@@ -2,6 +2,7 @@ package accesslog
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -17,6 +18,7 @@ func TestObjectNames(t *testing.T) {
 		folder + rest:                       whole,
 		"prefix/of/mine/" + folder + rest:   whole,
 		rest:                                whole,
+		strings.TrimSuffix(rest, ".gz"):     whole,
 		folder + "health_check_log_" + rest: health,
 		folder + "conn_log_" + rest:         connection,
 		folder + "123456789012_elasticloadbalancing_us-east-2_net.my-loadbalancer.1234567890abcdef_20220215T2340Z_172.160.001.192_20sg8hgm.log.gz": nlb,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -121,21 +120,20 @@ func New(ctx context.Context, cfg Config, c *analysis.Classifier, sink Sink) (*R
 		r.pattern = filepath.FromSlash(r.pattern)
 		return r, nil
 	}
-	at, err := url.Parse(cfg.URL)
-	if err != nil {
-		return nil, fmt.Errorf("access log %s: url: %w", cfg.Source, err)
-	}
+	scheme, rest, _ := strings.Cut(cfg.URL, "://") // names of folders and keys stand as they are, whatever they hold
+	name, prefix, _ := strings.Cut(rest, "/")
 	switch {
-	case at.Scheme == "s3" && at.Host != "":
+	case scheme == "s3" && name != "":
 		client := cfg.S3
 		if client == nil {
+			var err error
 			if client, err = newS3(ctx, &cfg); err != nil {
 				return nil, fmt.Errorf("access log %s: %w", cfg.Source, err)
 			}
 		}
-		r.place = &bucket{client: client, name: at.Host, prefix: strings.TrimPrefix(at.Path, "/"), wait: waitToResume, limits: usualLimits}
-	case at.Scheme == "file" && at.Host == "" && at.Path != "":
-		r.place = folder{root: filepath.FromSlash(at.Path)}
+		r.place = &bucket{client: client, name: name, prefix: prefix, wait: waitToResume, limits: usualLimits}
+	case scheme == "file" && name == "" && rest != "":
+		r.place = folder{root: filepath.FromSlash(rest)}
 	default:
 		return nil, fmt.Errorf("access log %s: url %q is neither s3://bucket/prefix nor file:///folder", cfg.Source, cfg.URL)
 	}
