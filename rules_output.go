@@ -147,7 +147,7 @@ func (t *rulesTest) summary() {
 			Timeless int    `json:"without_time"`      // at no known time
 			Borrowed int    `json:"with_time_before"`  // without a time of their own
 			Untimed  int    `json:"told_without_time"` // told something at no known time, which is lost
-			Doubtful int    `json:"told_in_doubt"`     // objects among lines that begin with a time, which tell nothing
+			Doubtful int    `json:"told_in_doubt"`     // would tell something, but cannot be read in one sure way
 			Rules    []rule `json:"rules"`
 		}{t.tally.Lines, t.tally.Timeless, t.tally.Borrowed, t.tally.Untimed, t.tally.Doubtful, rules})
 		return
@@ -170,7 +170,7 @@ func (t *rulesTest) summary() {
 		fmt.Fprintf(t.out, "; %d told something that is lost, for want of a time", t.tally.Untimed)
 	}
 	if t.tally.Doubtful > 0 {
-		fmt.Fprintf(t.out, "; %d would tell something as JSON, but stand among lines that begin with a time and may be part of one's text", t.tally.Doubtful)
+		fmt.Fprintf(t.out, "; %d would tell something, but cannot be read in one sure way: they may be text that a client sent", t.tally.Doubtful)
 	}
 	fmt.Fprintln(t.out)
 }

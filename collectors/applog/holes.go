@@ -104,7 +104,7 @@ func (r *Reader) settle(b *logrules.Batch, d decoder, at *position, place func()
 	}
 	text := d.malformed()
 	if b.Doubtful > doubtful {
-		text = joined(text, "a JSON object in a log whose lines begin with a time: a line of its own, or of the text before it")
+		text = joined(text, logrules.InDoubt)
 	}
 	if text != "" {
 		at.damage(place()+text, r.moment(b, d, at), r.cfg.Now().UTC())

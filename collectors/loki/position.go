@@ -18,8 +18,7 @@ type position struct {
 	// Cut are moments that have more entries than could be asked for, each the first
 	// nanosecond and the last; at most mostCut of them.
 	Cut [][2]int64 `json:"cut,omitempty"`
-	// Doubt are moments, bounded alike, with JSON objects that may be a part of the text
-	// before them.
+	// Doubt are moments, bounded alike, with lines that cannot be read in one sure way.
 	Doubt [][2]int64 `json:"doubt,omitempty"`
 }
 

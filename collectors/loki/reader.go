@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"gapless/analysis"
+	"gapless/collectors/applog/logrules"
 )
 
 // idle is how often a run is stored when no line comes.
@@ -166,7 +167,7 @@ func (p *pass) read(ctx context.Context) (stored bool, err error) {
 	if p.done {
 		err := p.tell(ctx, r.position.Cut, codeTruncated, "more lines share the time %s than this Loki gives at once")
 		if err == nil {
-			err = p.tell(ctx, r.position.Doubt, analysis.CodeBadReply, "at %s a JSON object stands among lines that begin with a time: it is a line of its own, or of the text before it")
+			err = p.tell(ctx, r.position.Doubt, analysis.CodeBadReply, "%s: "+logrules.InDoubt)
 		}
 		if err != nil {
 			return true, errors.Join(failed, err)

@@ -16,8 +16,10 @@ type Batch struct {
 	Journeys []analysis.JourneyStep
 	// Timeless counts lines that tell something and could not be placed in time.
 	Timeless int
-	// Doubtful counts JSON objects that would tell something, in a stream whose lines
-	// begin with a time: a text of several lines may quote them, so they tell nothing.
+	// Doubtful counts lines that would tell something, but cannot be read in one sure way:
+	// JSON objects in a stream whose lines begin with a time, since a text of several lines
+	// may quote them; and those in which a client's text may stand for the name. They tell
+	// nothing.
 	Doubtful int
 
 	seconds map[int64]*second
@@ -38,6 +40,9 @@ type second struct {
 	matched []int // by index of Interpreter.counted
 	probes  int   // lines with an id, which RuleProbe was tried on
 }
+
+// InDoubt says of a doubtful line what is the matter with it.
+const InDoubt = "a line would tell something, but cannot be read in one sure way: it may be text that a client sent"
 
 // NewBatch is an empty batch.
 func NewBatch() *Batch { return &Batch{seconds: map[int64]*second{}} }

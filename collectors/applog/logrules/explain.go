@@ -37,7 +37,7 @@ type Tally struct {
 	Timeless  int // lines that happened at no known time
 	Borrowed  int // lines without a time of their own, which have that of the line before
 	Untimed   int // lines that told something, at no known time
-	Doubtful  int // objects that would tell something, if they were lines of their own
+	Doubtful  int // lines that would tell something, but cannot be read in one sure way
 	Rules     []RuleTally
 	positions map[string]int
 }

@@ -143,3 +143,43 @@ func TestObjectsAmongLines(t *testing.T) {
 		}
 	}
 }
+
+// What a client sends stands in nginx's error log as it came, in quotes that it may hold
+// as well. Where it may stand for the server's address, the line is in doubt.
+func TestNginxErrorForged(t *testing.T) {
+	const (
+		head = `2026/10/14 06:25:01 [error] 7#7: *1 connect() failed (111: Connection refused) while connecting to upstream, client: 1.2.3.4, server: x`
+		mine = `, upstream: "http://10.0.1.11:8080/a", host: "h"`
+		evil = `, upstream: "http://10.0.1.12:8080/`
+	)
+	in := interpreter(t, Config{Sets: []string{SetNginxError}})
+	for name, test := range map[string]struct {
+		line     string
+		doubtful bool
+		named    string
+	}{
+		"plain":                            {`, request: "GET /a HTTP/1.1"` + mine, false, "10.0.1.11:8080"},
+		"in the request":                   {`, request: "GET /a` + evil + ` HTTP/1.1"` + mine, false, "10.0.1.11:8080"},
+		"in the request, behind a quote":   {`, request: "GET /a"` + evil + ` HTTP/1.1"` + mine, true, ""},
+		"in the referrer":                  {`, request: "GET /a HTTP/1.1"` + mine + `, referrer: "x` + evil + `"`, false, "10.0.1.11:8080"},
+		"in the referrer, behind a quote":  {`, request: "GET /a HTTP/1.1"` + mine + `, referrer: "x"` + evil + `"`, true, ""},
+		"the same one again":               {`, request: "GET /a HTTP/1.1"` + mine + `, referrer: "x"` + mine + `"`, false, "10.0.1.11:8080"},
+		"in the referrer alone":            {`, request: "GET /a HTTP/1.1", host: "h", referrer: "x"` + evil + `"`, true, ""},
+		"behind what looks like a host":    {`, request: "GET /a", host: "h HTTP/1.1"` + mine, true, ""},
+		"with a subrequest":                {`, request: "GET /a HTTP/1.1", subrequest: "/auth"` + mine, false, "10.0.1.11:8080"},
+		"without a name":                   {`, request: "GET /a HTTP/1.1", host: "h"`, false, ""},
+		"cut off behind the client's text": {`, request: "GET /a"` + evil + strings.Repeat("x", 2100), true, ""},
+		"of the stream module":             {`, upstream: "10.0.1.11:8080", bytes from/to client:0/0, bytes from/to upstream:0/0`, false, "10.0.1.11:8080"},
+		"a socket":                         {`, request: "GET /a HTTP/1.1", upstream: "http://unix:/run/a.sock:/a", host: "h"`, false, "unix:/run/a.sock"},
+	} {
+		b, s, line := NewBatch(), State{}, head+test.line
+		in.Line(b, &s, Line{Text: []byte(line[:min(len(line), 2047)])})
+		named := ""
+		if len(b.Signals) > 0 {
+			named = b.Signals[0].Name
+		}
+		if named != test.named || (b.Doubtful > 0) != test.doubtful {
+			t.Errorf("%s: %q, %d in doubt", name, named, b.Doubtful)
+		}
+	}
+}

@@ -197,6 +197,10 @@ func (c *current) try(each *rule) {
 	if !ok || each.origin == originSystemd && !c.in.aboutUnit(f.unit) {
 		return
 	}
+	if f.doubtful {
+		c.b.Doubtful++
+		return
+	}
 	c.second.matched[each.count]++
 	if each.step == "" && each.event == "" {
 		return

@@ -33,6 +33,9 @@ type rule struct {
 	// what the entry's fields say, and may still turn it down.
 	id    string
 	entry func(fields map[string]string, message []byte) (fill, bool)
+	// named finds the name in a message that matches, where a pattern is not enough: nil
+	// where there is none, and not sure where a client's text may stand for it.
+	named func(message []byte) (name []byte, sure bool)
 	// when turns a match down by what its groups took.
 	when func(values map[string]string) bool
 
@@ -50,6 +53,7 @@ type fill struct {
 	outcome           analysis.Outcome
 	values            map[string]string
 	unit              string // of systemd, which the line is about
+	doubtful          bool   // the line cannot be read in one sure way
 }
 
 // mayMatch is a cheap look at a line.
@@ -86,6 +90,14 @@ func (r *rule) match(c *current) (f fill, ok bool) {
 	}
 	for group, value := range r.fixed {
 		f.set(group, value)
+	}
+	if r.named != nil {
+		name, sure := r.named(c.message)
+		if sure && name == nil {
+			return f, false
+		}
+		f.set(groupName, kept(groupName, name))
+		f.doubtful = !sure
 	}
 	if r.when != nil && !r.when(f.values) {
 		return f, false

@@ -33,6 +33,7 @@ type spec struct {
 	event       analysis.Event
 	fixed       map[string]string
 	trace       bool
+	named       func(message []byte) (name []byte, sure bool)
 }
 
 func built(set string, specs []spec) []rule {
@@ -44,7 +45,7 @@ func built(set string, specs []spec) []rule {
 		}
 		rules[i] = rule{
 			name: set + "/" + s.name, literal: literal, pattern: re, groups: re.SubexpNames(), trace: s.trace,
-			step: s.step, event: s.event, fixed: s.fixed, origin: programs[set],
+			step: s.step, event: s.event, fixed: s.fixed, origin: programs[set], named: s.named,
 		}
 	}
 	return rules
@@ -125,14 +126,13 @@ var resilience4j = []spec{
 		match: `^(?:Caused by: )?(?:java\.util\.concurrent\.TimeoutException: )?TimeLimiter '(?P<name>[^']+)' recorded a timeout exception`},
 }
 
-// nginxError: nginx's error log, about the servers behind it. The name is the
-// server's address as nginx chose it, without path and query; a request can say
-// anything about itself in this line, and nothing of it is taken.
+// nginxError: nginx's error log, about the servers behind it. A request can say
+// anything about itself in such a line, and nothing of it is taken (see [nginxUpstream]).
 var nginxError = []spec{
-	{name: "upstream-failed", event: analysis.EventUpstreamFailed,
-		match: `^\[(?:warn|error|crit|alert)\] \d+#\d+: \*\d+ (?P<reason>connect\(\) failed|recv\(\) failed|send\(\) failed|upstream timed out|upstream prematurely closed connection|no live upstreams) ?(?:\((?P<errno>\d+): [^)]*\) )?while (?P<action>[a-z ]+), client: .*?, upstream: "(?:[a-z]+://)?(?P<name>unix:[^:"]+|[^/"]+)`},
-	{name: "upstream-disabled", event: analysis.EventUpstreamFailed, fixed: map[string]string{"reason": "temporarily disabled"},
-		match: `^\[warn\] \d+#\d+: \*\d+ upstream server temporarily disabled while (?P<action>[a-z ]+), client: .*?, upstream: "(?:[a-z]+://)?(?P<name>unix:[^:"]+|[^/"]+)`},
+	{name: "upstream-failed", event: analysis.EventUpstreamFailed, named: nginxUpstream,
+		match: `^\[(?:warn|error|crit|alert)\] \d+#\d+: \*\d+ (?P<reason>connect\(\) failed|recv\(\) failed|send\(\) failed|upstream timed out|upstream prematurely closed connection|no live upstreams) ?(?:\((?P<errno>\d+): [^)]*\) )?while (?P<action>[a-z ]+), client: `},
+	{name: "upstream-disabled", event: analysis.EventUpstreamFailed, named: nginxUpstream, fixed: map[string]string{"reason": "temporarily disabled"},
+		match: `^\[warn\] \d+#\d+: \*\d+ upstream server temporarily disabled while (?P<action>[a-z ]+), client: `},
 }
 
 // schedulerLock: ShedLock's DefaultLockingTaskExecutor, at level DEBUG.
