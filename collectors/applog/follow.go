@@ -89,6 +89,17 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 	if !f.known && f.handle == nil && whole && info.ModTime().Before(from) {
 		return nil // too old to hold anything of the span
 	}
+	if err := follow.Unreadable(path); err != nil {
+		if info.ModTime().Before(from) { // too old, or it was read before it was packed
+			return nil
+		}
+		return err
+	}
+	if packed, err := isPacked(opened); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	} else if packed {
+		return r.readPacked(ctx, p, path, f, opened, info)
+	}
 	now := r.cfg.Now()
 	quiet := f.quiet(info, now)
 	if last && quiet > pause {
@@ -124,6 +135,7 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 		}
 		f.position, f.known, f.again = b.at, false, b.again
 		f.position.keep(holes)
+		f.position.Packed = ""
 	}
 	if f.handle != nil {
 		_ = f.handle.Close()
@@ -224,6 +236,7 @@ func (r *Reader) missing(ctx context.Context, p *pass, paths []string) error {
 		if f.handle != nil {
 			_ = f.handle.Close()
 		}
+		r.remember(f.position)
 		delete(r.files, path)
 	}
 	return nil

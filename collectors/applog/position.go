@@ -30,7 +30,8 @@ type position struct {
 	Head    string `json:"head"`           // SHA-256 of the first HeadLen bytes
 	Tail    string `json:"tail,omitempty"` // SHA-256 of the last tailSize bytes that were read
 	Offset  int64  `json:"offset"`
-	Skip    bool   `json:"skip,omitempty"` // inside a line that is too long
+	Packed  string `json:"packed,omitempty"` // the packed file that the text was unpacked from
+	Skip    bool   `json:"skip,omitempty"`   // inside a line that is too long
 	// Read is up to where all was read but the lines of the streams in Open, of which a
 	// piece waits for the next: they go on from there. Offset is the first of these.
 	Read int64            `json:"read,omitempty"`
@@ -130,6 +131,9 @@ func (p position) fits(f *os.File, size int64) (bool, error) {
 // identify fills in by what the file is known, from what was read of it.
 func (p *position) identify(f *os.File, info os.FileInfo) error {
 	p.Inode = follow.Inode(info)
+	if p.Packed != "" {
+		p.Inode = 0 // of the unpacked text
+	}
 	if n := int(min(p.reach(), headSize)); n != p.HeadLen || p.Head == "" {
 		head, err := headOf(f, n)
 		if err != nil {

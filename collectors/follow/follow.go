@@ -611,7 +611,7 @@ func (l *look) file(path string, file *os.File, info os.FileInfo, first time.Tim
 func (l *look) text(path string, t *text, of *outcome) error {
 	f, info := l.files, t.opened
 	isOld := info.ModTime().Before(l.since)
-	if err := unreadable(path); err != nil {
+	if err := Unreadable(path); err != nil {
 		if of.old = isOld; isOld {
 			return nil
 		}
@@ -771,8 +771,8 @@ func unusedID(head string, streams []*stream) string {
 	return id
 }
 
-// unreadable is why a file cannot be read, by its name.
-func unreadable(path string) error {
+// Unreadable is why a file cannot be read, by its name.
+func Unreadable(path string) error {
 	switch filepath.Ext(path) {
 	case ".bz2", ".xz", ".zst", ".lz4", ".zip":
 		return fmt.Errorf("read %s: only gzip is unpacked", path)
