@@ -203,7 +203,7 @@ func (f *haproxyFormat) anotherBefore(line []byte) bool {
 	if client[0] == '[' && bytes.IndexByte(client, ']') < 0 || bytes.IndexByte(line[:len(header)+len(client)+1], 0) >= 0 {
 		return true
 	}
-	if len(header) == 0 {
+	if header = bytes.TrimRight(header, " "); len(header) == 0 {
 		return false
 	}
 	if at := bytes.LastIndexByte(header, '<'); at > 0 && isPriority(header[at:]) {
