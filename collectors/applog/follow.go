@@ -115,17 +115,20 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 			same = os.SameFile(before, info)
 		}
 	}
+	isLost := false
 	if !same {
-		if err := r.leave(ctx, p, path, f); err != nil {
+		found, err := r.leave(ctx, p, path, f)
+		if err != nil {
 			return err
 		}
+		isLost = !found && f.known && f.position.reach() > 0 && !r.isElsewhere(path, &f.position)
 	}
 	if !same || !f.known && f.handle == nil {
 		if err := p.flush(ctx, p.run.From); err != nil { // what was read of the file before may be in this one
 			return err
 		}
 		r.remember(f.position)
-		holes := f.position.Holes
+		holes, last := f.position.Holes, f.position.latest()
 		b, err := r.begin(path, opened, info, quiet)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
@@ -136,6 +139,9 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 		f.position, f.known, f.again = b.at, false, b.again
 		f.position.keep(holes)
 		f.position.Packed = ""
+		if isLost {
+			f.position.damage(path+": what was added to the text that stood there before is in no file any more", last, now.UTC())
+		}
 	}
 	if f.handle != nil {
 		_ = f.handle.Close()
@@ -181,29 +187,60 @@ func (f *file) looked(p *pass, info os.FileInfo, now time.Time) {
 // leave reads to its end the file that a path led to before, if it can still be
 // found: by the open handle, or after a restart by its number in the same folder. One
 // that is followed under its new name already is left to that.
-func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) error {
+func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) (found bool, err error) {
 	old := f.handle
 	if old == nil {
 		if old = findRenamed(path, f.position); old == nil {
-			return nil
+			return false, nil
 		}
 		defer old.Close()
 	}
 	info, err := old.Stat()
 	if err != nil || r.elsewhere(path, info) {
-		return err
+		return true, err
 	}
 	if same, err := f.position.fits(old, info.Size()); err != nil || !same {
-		return err // the file itself was truncated
+		return true, err // the file itself was truncated
 	}
 	if err := r.drain(ctx, p, path, f, old, forever); err != nil {
-		return err
+		return true, err
 	}
 	if err := p.flush(ctx, p.run.From); err != nil {
-		return err // f is still where it was
+		return true, err // f is still where it was
 	}
 	r.retire(f.position, info)
-	return r.hand(ctx, p, path, f.position, info)
+	return true, r.hand(ctx, p, path, f.position, info)
+}
+
+// isElsewhere says whether another file of the pattern holds a text that was read at a
+// path, or nobody wrote to it any more: its name goes on from that of another one.
+func (r *Reader) isElsewhere(path string, text *position) bool {
+	paths, _ := follow.Paths(r.pattern) // the next look lists them again, and tells
+	for _, name := range oldNames([]string{path}) {
+		if slices.Contains(paths, name) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(paths, func(name string) bool {
+		other, info, err := plainfile.Open(name)
+		if err != nil || name == path {
+			return false
+		}
+		defer other.Close()
+		if packed, err := isPacked(other); err != nil {
+			return false
+		} else if packed {
+			if other, err = unpack(other); err != nil {
+				return false
+			}
+			defer discard(other)
+			if info, err = other.Stat(); err != nil {
+				return false
+			}
+		}
+		same, err := text.fits(other, info.Size())
+		return err == nil && same
+	})
 }
 
 // oldNames are the names that rotated files may have had: without what rotation hangs on

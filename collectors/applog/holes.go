@@ -117,8 +117,13 @@ func (r *Reader) moment(b *logrules.Batch, d decoder, at *position) time.Time {
 		return heard
 	}
 	r.lines.Settle(b, &at.State)
-	last := at.Last
-	for _, s := range at.Streams {
+	return at.latest()
+}
+
+// latest is the time of the last line of all streams.
+func (p *position) latest() time.Time {
+	last := p.Last
+	for _, s := range p.Streams {
 		last = later(last, s.Last)
 	}
 	return last

@@ -38,7 +38,7 @@ func (r *Reader) readPacked(ctx context.Context, p *pass, path string, f *file, 
 		return nil
 	}
 	if f.handle != nil { // the path led to a log before
-		if err := r.leave(ctx, p, path, f); err != nil {
+		if _, err := r.leave(ctx, p, path, f); err != nil {
 			return err
 		}
 		_ = f.handle.Close()
