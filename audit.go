@@ -202,7 +202,7 @@ func (c *auditCommand) write(ctx context.Context, p *program, o analysis.Observa
 		(&sheet{w: &out, markdown: c.Format == "md", zone: zone}).writeReport(r)
 	}
 	if c.Output != "" {
-		if err := os.WriteFile(c.Output, out.Bytes(), 0o600); err != nil {
+		if err := os.WriteFile(c.Output, views.Bare(out.Bytes()), 0o600); err != nil {
 			return fmt.Errorf("write the report: %w", err)
 		}
 		return nil

@@ -77,7 +77,7 @@ func main() {
 // the program's name), runs the command until it is done or ctx ends, and returns
 // the exit status.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
-	stderr = printableWriter{stderr}
+	stdout, stderr = &bareWriter{w: stdout}, printableWriter{stderr}
 	if len(args) == 0 { // whoever types only the name wants to know what there is
 		guarded(stderr, func() int { return runArgs(ctx, []string{"--help"}, env, stdin, stderr, stderr) })
 		return exitFailed

@@ -1,27 +1,30 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"regexp"
 	"strings"
+	"sync"
+
+	"gapless/views"
 )
 
-// printable makes one line of what came from outside, such as a log or a server: no
-// control characters, which a terminal would obey, and none that turn the direction
-// of text or break its line, by which a text can be made to look like another.
+// printable makes one line of what came from outside, such as a log or a server, in
+// which nothing hides.
 func printable(s string) string {
 	return strings.Map(neutral, s)
 }
 
 func neutral(r rune) rune {
 	switch {
-	case r < ' ', r == 0x7f, r >= 0x80 && r < 0xa0, r == '\u2028', r == '\u2029':
+	case !views.Hides(r):
+		return r
+	case r < 0xa0, r == '\u2028', r == '\u2029':
 		return ' '
-	case r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\u200e', r == '\u200f', r == '\u061c':
-		return '\ufffd'
 	}
-	return r
+	return '\ufffd'
 }
 
 // printableWriter does for every line that is written what [printable] does for one.
@@ -37,6 +40,30 @@ func (p printableWriter) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// bareWriter writes nothing that hides (see [views.Bare]). Standard output goes through
+// it, so that no command has to remember it.
+type bareWriter struct {
+	w io.Writer
+
+	mu   sync.Mutex
+	rest []byte // of a character whose end has not come
+}
+
+func (b *bareWriter) Write(text []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all := text
+	if len(b.rest) > 0 {
+		all = append(b.rest, text...)
+	}
+	whole := len(all) - views.Unended(all)
+	if _, err := b.w.Write(views.Bare(all[:whole])); err != nil {
+		return 0, err
+	}
+	b.rest = bytes.Clone(all[whole:])
+	return len(text), nil
 }
 
 // complaints are the messages of an error, one a line. Only errors that were joined

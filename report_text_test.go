@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +107,33 @@ func TestStandardErrorObeysNothingFromOutside(t *testing.T) {
 	_, _, stderr := runProgram(t, nil, "audit", "-c", "no\x1b[31m\u202e.yml", "--service", "x")
 	if strings.ContainsAny(stderr, "\x1b\u202e") || !strings.Contains(stderr, "gapless:") {
 		t.Errorf("%q", stderr)
+	}
+}
+
+// What a log holds shows itself on standard output, however it is cut into writes.
+func TestStandardOutputHidesNothing(t *testing.T) {
+	const want = `{"a":"Grüße \u001b[31m\u202e\u0085"}` + "\n"
+	text := []byte("{\"a\":\"Grüße \x1b[31m\u202e\u0085\"}\n")
+	for cut := range text {
+		var out bytes.Buffer
+		w := &bareWriter{w: &out}
+		for _, part := range [][]byte{text[:cut], nil, text[cut:]} {
+			if n, err := w.Write(part); n != len(part) || err != nil {
+				t.Fatal(n, err)
+			}
+		}
+		if out.String() != want {
+			t.Errorf("cut at %d: %q", cut, out.String())
+		}
+	}
+	line := "10.9.0.1 - - [14/Oct/2026:06:25:00 +0000] \"GET /\u202e\u0085 HTTP/1.1\" 200 5 \"-\" \"ua\"\n"
+	log := filepath.Join(t.TempDir(), "access.log")
+	if err := os.WriteFile(log, []byte(line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, stdout, stderr := runProgram(t, nil, "parse", "--format", "nginx", log)
+	if status != 0 || strings.ContainsAny(stdout, "\u202e\u0085") || !strings.Contains(stdout, `"url":"/\u202e\u0085"`) {
+		t.Errorf("status %d: %s%s", status, stdout, stderr)
 	}
 }
 

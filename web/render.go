@@ -8,6 +8,8 @@ import (
 
 	"github.com/a-h/templ"
 	"github.com/labstack/echo/v4"
+
+	"gapless/views"
 )
 
 // render writes a whole page or none: a component that fails leaves no half page.
@@ -24,7 +26,7 @@ func markup(ctx context.Context, component templ.Component) ([]byte, error) {
 	if err := component.Render(ctx, &b); err != nil {
 		return nil, fmt.Errorf("render: %w", err)
 	}
-	return b.Bytes(), nil
+	return views.Bare(b.Bytes()), nil
 }
 
 // param is a path parameter, decoded. The router hands them over as they stood
