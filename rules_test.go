@@ -127,7 +127,7 @@ func TestRulesTestGoesOnAfterALongLine(t *testing.T) {
 		}
 	}
 	status, stdout, stderr := runProgram(t, nil, "rules", "test", "-c", config, "--log", "api-1", "--show", "matched", log)
-	if status != 0 || !strings.Contains(stderr, "line 2: a line is longer than") || !strings.Contains(stderr, "line 4: a line is longer than") {
+	if status != 0 || !strings.Contains(stderr, "line 2: 1 line is longer than") || !strings.Contains(stderr, "line 4: 1 line is longer than") {
 		t.Errorf("status %d, %s", status, stderr)
 	}
 	for _, number := range []string{":1\t", ":3\t", ":5\t"} {

@@ -2,7 +2,6 @@ package applog
 
 import (
 	"bytes"
-	"fmt"
 	"time"
 
 	"gapless/collectors/applog/jsonobject"
@@ -208,7 +207,7 @@ func (d *containerDecoder) lines() []streamLine {
 func (d *containerDecoder) malformed() string {
 	text := tooLong(d.long)
 	if d.bad > 0 {
-		text = joined(text, fmt.Sprintf("%d lines are in neither form of a container's log file", d.bad))
+		text = joined(text, counted(d.bad, "line is", "lines are")+" in neither form of a container's log file")
 	}
 	d.bad, d.long = 0, 0
 	return text

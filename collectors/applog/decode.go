@@ -1,6 +1,7 @@
 package applog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -97,15 +98,21 @@ func (d *plainDecoder) malformed() string {
 	return text
 }
 
+// withoutBOM is a line without the byte-order mark that some programs put before a
+// file's first one.
+func withoutBOM(line []byte, begin int64) []byte {
+	if begin > 0 {
+		return line
+	}
+	return bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+}
+
 // tooLong says of lines that they are skipped for their length; empty for none.
 func tooLong(lines int) string {
-	switch lines {
-	case 0:
+	if lines == 0 {
 		return ""
-	case 1:
-		return fmt.Sprintf("a line is longer than %d bytes and was skipped", maxLine)
 	}
-	return fmt.Sprintf("%d lines are longer than %d bytes and were skipped", lines, maxLine)
+	return fmt.Sprintf("%s longer than %d bytes and not read", counted(lines, "line is", "lines are"), maxLine)
 }
 
 // Decode calls read for every line that a log of the reader's kind holds in in, as a
@@ -131,7 +138,7 @@ func (r *Reader) Decode(path string, in io.Reader, read func(number int, state *
 		number++
 		begin := end
 		end += int64(len(raw)) + 1
-		d.take(raw, begin, end)
+		d.take(withoutBOM(raw, begin), begin, end)
 		emit()
 	}, func(part []byte, begins bool) {
 		if begins {
@@ -173,6 +180,14 @@ func (c *complaints) String() string {
 
 // Lines is what the reader looks for in its lines.
 func (r *Reader) Lines() *logrules.Interpreter { return r.lines }
+
+// counted says how many there are of something.
+func counted(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}
 
 // eachRaw calls take for every line of a stream, without its end, and lost for the
 // parts of one that is too long.

@@ -424,7 +424,7 @@ func (r *Reader) drain(ctx context.Context, p *pass, path string, f *file, opene
 			if skip {
 				d.lost(line, false, reached)
 			} else {
-				d.take(bytes.TrimSuffix(line, []byte("\n")), begin, reached)
+				d.take(withoutBOM(bytes.TrimSuffix(line, []byte("\n")), begin), begin, reached)
 			}
 			skip = skip && !ended
 			settle()

@@ -134,7 +134,7 @@ func (p *position) timeless(b *logrules.Batch, place string, now time.Time) {
 	if b.Timeless == 0 {
 		return
 	}
-	h := hole{To: now, Text: fmt.Sprintf("%s%d lines match a rule and have no time that is understood", place, b.Timeless)}
+	h := hole{To: now, Text: place + counted(b.Timeless, "line matches", "lines match") + " a rule, at a time that is not known"}
 	if first, ok := b.Earliest(); ok && first.Before(now) {
 		h.To = first
 	}

@@ -444,13 +444,13 @@ func (d *journalDecoder) lines() []streamLine {
 func (d *journalDecoder) malformed() string {
 	var text string
 	if d.bad > 0 {
-		text = fmt.Sprintf("%d entries are in neither of the journal's formats (journalctl -o export or -o json)", d.bad)
+		text = counted(d.bad, "entry is", "entries are") + " in neither of the journal's formats (journalctl -o export or -o json)"
 	}
 	if d.cut > 0 {
-		text = joined(text, fmt.Sprintf("%d entries have a message that journalctl left out for its length (its option --all keeps them)", d.cut))
+		text = joined(text, counted(d.cut, "entry has", "entries have")+" a message that journalctl left out for its length (its option --all keeps them)")
 	}
 	if d.long > 0 {
-		text = joined(text, fmt.Sprintf("%d entries have a message of more than %d bytes, which is not read", d.long, maxLine))
+		text = joined(text, fmt.Sprintf("%s a message of more than %d bytes, which is not read", counted(d.long, "entry has", "entries have"), maxLine))
 	}
 	d.bad, d.cut, d.long = 0, 0, 0
 	return text

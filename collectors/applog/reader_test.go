@@ -412,8 +412,22 @@ func TestHostileLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, "sequence numbers", sink.seqs(), []int{5})
-	if told := sink.told(); !strings.Contains(told, "longer than") || !strings.Contains(told, "2 lines match a rule and have no time") {
+	if told := sink.told(); !strings.Contains(told, "longer than") || !strings.Contains(told, "2 lines match a rule, at a time that is not known") {
 		t.Errorf("told %q", told)
+	}
+}
+
+// A byte-order mark before a file's first line is none of the line.
+func TestByteOrderMark(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.log")
+	put(t, path, "\xef\xbb\xbf"+line(1)+"\n")
+	sink := &sink{}
+	if err := open(t, Config{URL: path, Lines: logrules.Config{LogMatch: answered}}, sink).Collect(t.Context(), from, to); err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "sequence numbers", sink.seqs(), []int{1})
+	if told := sink.told(); told != "" {
+		t.Error(told)
 	}
 }
 

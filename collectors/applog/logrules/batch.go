@@ -75,7 +75,7 @@ func (in *Interpreter) settle(b *Batch, s *State) {
 	if b.lastOf == 0 {
 		return
 	}
-	if t, _, ok := in.time(b.last[:b.lastOf]); ok {
+	if t, _, ok := in.time(b.last[:b.lastOf], s.Last); ok {
 		s.Last = t
 	}
 	b.lastOf = 0

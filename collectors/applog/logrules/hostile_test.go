@@ -183,3 +183,43 @@ func TestNginxErrorForged(t *testing.T) {
 		}
 	}
 }
+
+// Of the hour that comes twice the second pass comes after the first, also in JSON and in
+// a form of its own; lines a little out of order stay in theirs.
+func TestHourThatComesTwice(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	format, err := NewTimeFormat("%Y-%m-%d %H:%M:%S", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, form := range map[string]struct {
+		cfg  Config
+		line func(clock string) string
+	}{
+		"text":   {Config{Zone: zone}, func(clock string) string { return "2026-11-01 " + clock + " INFO  x.y - z" }},
+		"format": {Config{Zone: zone, TimeFormat: format}, func(clock string) string { return "2026-11-01 " + clock + " z" }},
+		"json":   {Config{Zone: zone, Sets: []string{SetJSON}}, func(clock string) string { return `{"time":"2026-11-01T` + clock + `","message":"z"}` }},
+	} {
+		in, b, s := interpreter(t, form.cfg), NewBatch(), State{}
+		var got []string
+		for _, clock := range []string{"00:30:00", "01:30:00", "01:59:59", "01:59:58", "01:00:01", "01:30:00", "01:29:59", "02:00:00"} {
+			in.Line(b, &s, Line{Text: []byte(form.line(clock))})
+			in.Settle(b, &s)
+			got = append(got, s.Last.Format("15:04:05"))
+		}
+		want := []string{"04:30:00", "05:30:00", "05:59:59", "05:59:58", "06:00:01", "06:30:00", "06:29:59", "07:00:00"}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	in, b, s := interpreter(t, Config{Zone: zone}), NewBatch(), State{}
+	for _, text := range []string{"2026-11-01T05:59:59Z x", "2026-11-01T01:00:01-04:00 x"} { // each names its zone
+		in.Line(b, &s, Line{Text: []byte(text)})
+	}
+	if !s.Last.Equal(time.Date(2026, 11, 1, 5, 0, 1, 0, time.UTC)) {
+		t.Errorf("a line with an offset: %v", s.Last)
+	}
+}

@@ -94,7 +94,7 @@ func (c *current) object() {
 	c.isJSON, c.text = true, o.message
 	if c.line.At.IsZero() {
 		c.parsed = true
-		if at, ok := c.in.objectTime(o.time); ok {
+		if at, ok := c.in.objectTime(o.time, c.s.Last); ok {
 			c.at, c.timed = at, true
 			c.s.Last, c.b.lastOf = at, 0
 		} else {
@@ -110,7 +110,7 @@ func (c *current) parse() {
 		return
 	}
 	c.parsed = true
-	at, width, ok := c.in.time(c.text)
+	at, width, ok := c.in.time(c.text, c.s.Last)
 	if ok && !c.isJSON {
 		c.width, c.s.Timed = width, true
 	}

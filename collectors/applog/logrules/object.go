@@ -53,7 +53,7 @@ func parseObject(line []byte) (o object, ok bool) {
 // objectTime reads an object's time: text in a form that lines begin with, a number
 // of seconds, milli-, micro- or nanoseconds since 1970 (by its size), or log4j2's
 // instant.
-func (in *Interpreter) objectTime(value []byte) (time.Time, bool) {
+func (in *Interpreter) objectTime(value []byte, last time.Time) (time.Time, bool) {
 	switch {
 	case len(value) == 0:
 		return time.Time{}, false
@@ -62,7 +62,7 @@ func (in *Interpreter) objectTime(value []byte) (time.Time, bool) {
 		if !ok {
 			return time.Time{}, false
 		}
-		at, _, ok := in.time(plain)
+		at, _, ok := in.time(plain, last)
 		if !ok {
 			return number(plain) // as text
 		}

@@ -161,10 +161,44 @@ func fixed(b []byte, width int) (int, bool) {
 	return digits(b[:width])
 }
 
-// time finds the time of a line's text.
-func (in *Interpreter) time(text []byte) (time.Time, int, bool) {
-	if in.cfg.TimeFormat != nil {
-		return in.cfg.TimeFormat.read(text, in.cfg.Zone, in.cfg.Now())
+// time finds the time of a line's text. last is that of the line before, by which the
+// hour that comes twice when a zone leaves summer time is told apart: lines are written
+// in order, but for a few of several threads.
+func (in *Interpreter) time(text []byte, last time.Time) (time.Time, int, bool) {
+	t, n, ok := in.timeIn(text, in.cfg.Zone)
+	if !ok || last.IsZero() || in.cfg.Zone == time.UTC || !t.Before(last.Add(-disorder)) {
+		return t, n, ok
 	}
-	return lineTime(text, in.cfg.Zone, in.cfg.Now())
+	second, twice := secondTime(t, in.cfg.Zone)
+	if !twice {
+		return t, n, ok
+	}
+	if utc, _, _ := in.timeIn(text, time.UTC); utc.Equal(t) {
+		return t, n, ok // the line names its zone
+	}
+	return second, n, inRange(second)
+}
+
+// disorder is how far a line may stand behind one that was written later.
+const disorder = time.Minute
+
+func (in *Interpreter) timeIn(text []byte, zone *time.Location) (time.Time, int, bool) {
+	if in.cfg.TimeFormat != nil {
+		return in.cfg.TimeFormat.read(text, zone, in.cfg.Now())
+	}
+	return lineTime(text, zone, in.cfg.Now())
+}
+
+// secondTime is the later of two moments at which clocks of a zone show the same, given
+// the earlier one.
+func secondTime(t time.Time, zone *time.Location) (second time.Time, twice bool) {
+	local := t.In(zone)
+	_, end := local.ZoneBounds()
+	if end.IsZero() {
+		return t, false
+	}
+	_, before := local.Zone()
+	_, after := end.Zone()
+	back := time.Duration(before-after) * time.Second
+	return t.Add(back), back > 0 && !t.Before(end.Add(-back))
 }
