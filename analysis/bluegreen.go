@@ -197,12 +197,12 @@ func (b *bench) handedOver(mates []*life, s span) bool {
 		pause = max(pause, pollReach*l.usualPause)
 		if l.arrives && len(l.cycles) > 0 {
 			c := &l.cycles[0]
-			took = took || c.firstServed.Equal(s.to) && !c.ready.IsZero() && !c.ready.After(s.from.Add(b.slack(l.group)))
+			took = took || c.firstServed.Equal(s.to) && !c.ready.IsZero() && !c.readyBy().by.After(s.from.Add(b.slack(l.group)))
 			continue
 		}
 		gave = gave || b.switchedFrom(l) && len(l.cycles) == 0
 		for _, c := range l.cycles {
-			gave = gave || c.leaves && (c.stop.IsZero() || !c.stop.Before(s.to))
+			gave = gave || c.leaves && (c.stop.IsZero() || !c.stopBy().at.Before(s.to))
 		}
 	}
 	return took && gave && s.to.Sub(s.from) <= pause

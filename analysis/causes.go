@@ -69,9 +69,10 @@ func (b *bench) meetsDeploy(f *failure) bool {
 				met = f.target != "" && !to.Before(c.begin()) && (c.firstServed.IsZero() || from.Before(c.firstServed))
 			case ok:
 				if c.leaves && f.target == "" { // it is gone for good, and nobody is sent to it any more
-					back = c.stop
+					back = c.stopBy().by
 				}
-				met = !to.Before(down) && from.Before(back) || near(from, to, c.stop, slack)
+				stopFrom, stopTo := b.stopAhead(l.name, c.stop, b.clock(f)).between(f)
+				met = !to.Before(down) && from.Before(back) || near(stopFrom, stopTo, c.stop, slack)
 				if f.target == "" && b.wasOut(l, c, f) && b.othersServe(l, f.end) {
 					met = false // it was not sent there, and there was another one to send it to
 				}
@@ -100,7 +101,7 @@ func (b *bench) atRisk(f *failure) bool {
 	}
 	slack := b.slack(l.group)
 	return slices.ContainsFunc(l.cycles, func(c cycle) bool {
-		back := latest(c.firstServed, c.ready)
+		back := c.returned(time.Time{})
 		if back.IsZero() {
 			back = b.to
 		}

@@ -71,6 +71,14 @@ func (s spread) with(o spread) spread {
 	return s
 }
 
+// ifKnown is a spread where something bounds it, and otherwise none.
+func (s spread) ifKnown() spread {
+	if s.known {
+		return s
+	}
+	return spread{}
+}
+
 // between are all moments, by the clock that dates something, at which a failure may
 // have been.
 func (s spread) between(f *failure) (from, to time.Time) {
@@ -142,8 +150,8 @@ func (b *bench) startAhead(than string) spread {
 	return best
 }
 
-// cycleAhead is how far the clocks that date a cycle, its stop's and those by which its
-// target served, are ahead of another one.
+// cycleAhead is how far the clocks that date a cycle are ahead of another one: that by which
+// its target served, and its stop's where that is not known against it.
 func (b *bench) cycleAhead(l *life, c cycle, than string) spread {
 	at := c.stop
 	if at.IsZero() {
@@ -151,7 +159,12 @@ func (b *bench) cycleAhead(l *life, c cycle, than string) spread {
 	}
 	k := cycleClock{l.name, at, than, true}
 	s, ok := b.spreads[k]
-	if !ok {
+	switch {
+	case ok:
+	case c.byServing():
+		s = b.ahead(b.servingClock, than)
+		b.spreads[k] = s
+	default:
 		s = b.stopAhead(l.name, at, than)
 		for _, witness := range sortedKeys(l.witnesses) {
 			if ahead := b.ahead(witness, than); ahead.known {
@@ -204,6 +217,12 @@ func (b *bench) surelyAfter(l *life, c cycle, source string, at time.Time) bool 
 		return at.After(c.lastServed)
 	}
 	return at.Add(b.stopAhead(l.name, c.stop, source).least).After(c.stop)
+}
+
+// aheadOfServing is by how much the clock of a moment is ahead of the serving clock; zero,
+// and not known, where nothing bounds it.
+func (b *bench) aheadOfServing(of dated) spread {
+	return b.ahead(of.clock, b.servingClock).ifKnown()
 }
 
 // dated is a moment by a clock.

@@ -14,7 +14,7 @@ func (b *bench) findEjections() {
 				c.out = latest(out, gone, last)
 			}
 			if last.IsZero() && (c.stop.IsZero() || b.quietBefore(l, *c)) {
-				c.out = earliest(latest(gone, c.lastServedBy), c.stop) // it may have been sent one until then
+				c.out = earliest(latest(gone, c.lastServedBy), c.stopBy().by) // it may have been sent one until then
 			}
 		}
 	}
@@ -29,7 +29,7 @@ func (l *life) displayedOut(c cycle, back time.Time) (out time.Time) {
 			return out
 		case !ch.in:
 			out = ch.seen
-		case ch.seen.Before(latest(c.stop, c.ready)):
+		case ch.seen.Before(latest(c.stopBy().by, c.readyBy().by)):
 			out = time.Time{}
 		}
 	}
@@ -54,7 +54,7 @@ func (b *bench) wasOut(l *life, c cycle, f *failure) bool {
 // requests of its group that it cannot be chance (5 %): until then it would have
 // answered what was sent to it.
 func (b *bench) quietBefore(l *life, c cycle) bool {
-	return b.passedOver(l, c, latest(c.lastServed, b.from), c.stop)
+	return b.passedOver(l, c, latest(c.lastServed, b.from), c.stopBy().at)
 }
 
 // othersServe reports whether another target of the group surely was in rotation at a

@@ -135,6 +135,12 @@ func (b *bench) asServed(f *failure) (from, to time.Time) {
 	return b.ahead(b.servingClock, b.clock(f)).between(f)
 }
 
+// asServedIfKnown is the same where the two clocks are known against each other, and
+// otherwise as the failure was recorded.
+func (b *bench) asServedIfKnown(f *failure) (from, to time.Time) {
+	return b.ahead(b.servingClock, b.clock(f)).ifKnown().between(f)
+}
+
 // upperBound is the time from the last success before a failure window to the
 // first after it, in seconds; nil where the target did not serve on both sides. Its last
 // failure ended at to, and at the latest by another moment.

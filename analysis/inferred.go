@@ -13,14 +13,14 @@ import (
 // inferredFromTraffic is the ground where only the pattern of what was served tells.
 const inferredFromTraffic = "traffic"
 
-// fell is when a cycle's target was gone: when it was told to stop, or, where that is
-// not known and it became ready again or was inferred to be gone, when it last served;
-// zero for one that did not serve before.
+// fell is when a cycle's target was gone, by the serving clock: at the earliest when it was
+// told to stop, or, where that is not known and it became ready again or was inferred to be
+// gone, when it last served; zero for one that did not serve before.
 func (c cycle) fell() time.Time {
 	if c.inferred != "" || c.stop.IsZero() && !c.ready.IsZero() {
 		return c.lastServed
 	}
-	return c.stop
+	return c.stopBy().at
 }
 
 // leftUntold is when a target was gone of whose way out no step tells; zero where one does.
@@ -31,8 +31,8 @@ func (c cycle) leftUntold() time.Time {
 	return time.Time{}
 }
 
-// atRiskFrom is from when on a cycle's target was at risk.
-func (c cycle) atRiskFrom() time.Time { return earliest(c.begin(), c.leftUntold()) }
+// atRiskFrom is from when on a cycle's target was at risk, by the serving clock.
+func (c cycle) atRiskFrom() time.Time { return earliest(c.began(), c.leftUntold()) }
 
 // inferCycles finds the stretches in which a target served nothing because it was out
 // or down, of which no step tells. In a deploy that tells of no target they are its
@@ -72,7 +72,7 @@ func (b *bench) inferCycles() {
 
 // returned is when a cycle was over: the target was ready and served.
 func (c cycle) returned(otherwise time.Time) time.Time {
-	if back := latest(c.ready, c.firstServed); !back.IsZero() {
+	if back := latest(c.readyBy().by, c.firstServed); !back.IsZero() {
 		return back
 	}
 	return otherwise

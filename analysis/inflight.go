@@ -16,11 +16,14 @@ func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
 		return nil, nil
 	}
 	of = perClass{}
-	spans := func(from, to time.Time) bool { return from.Before(c.stop) && to.After(c.stop) }
+	spans := func(clock string, from, to time.Time) bool { // by another clock than told the stop
+		ahead := b.stopAhead(l.name, c.stop, clock).ifKnown()
+		return from.Add(ahead.most).Before(c.stop) && to.Add(ahead.least).After(c.stop)
+	}
 	own := map[probeID]bool{} // requests of ours, by what names them, that are counted
 	for i := range b.obs.Probes {
 		p := &b.obs.Probes[i]
-		if target, _ := b.sentTo(p); target == l.name && spans(p.Sent, p.Done) {
+		if target, _ := b.sentTo(p); target == l.name && spans(prober(p.Source), p.Sent, p.Done) {
 			own[probeID{p.Run, p.Seq}] = p.Run != ""
 			of.add(p.Class, 1)
 		}
@@ -28,7 +31,7 @@ func (b *bench) inFlightAtStop(l *life, c cycle) (count *int, of perClass) {
 	for i := range b.obs.Requests {
 		r := &b.obs.Requests[i]
 		id := probeID{r.ProbeRun, r.ProbeSeq}
-		if !b.counting[r.Source] || r.Target != l.name || r.TargetStatus == 0 && !r.Connected || r.Start.IsZero() || !spans(b.by(r.Source, r.Start), r.End) || own[id] {
+		if !b.counting[r.Source] || r.Target != l.name || r.TargetStatus == 0 && !r.Connected || r.Start.IsZero() || !spans(r.Source, b.by(r.Source, r.Start), r.End) || own[id] {
 			continue
 		}
 		own[id] = r.ProbeRun != ""

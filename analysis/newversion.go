@@ -32,7 +32,7 @@ func (b *bench) runsNew(target string, at time.Time) bool {
 func (b *bench) runsOld(target string, at time.Time) bool {
 	l := b.byName[target]
 	return l != nil && !b.stoppedByOther(target, b.started, at) && !slices.ContainsFunc(l.cycles, func(c cycle) bool {
-		return c.arrives || !at.Before(cmp.Or(c.stop, c.begin()))
+		return c.arrives || !at.Before(cmp.Or(c.stopBy().at, c.begin()))
 	})
 }
 
@@ -40,9 +40,9 @@ func (b *bench) runsOld(target string, at time.Time) bool {
 // was ready; or, where nobody tells that, since it served again after its stop and a pause
 // that is longer than any that it usually makes. Zero where that is not known.
 func (b *bench) newSince(l *life, c cycle) time.Time {
-	switch paused := c.firstServed.Sub(latest(c.stop, c.lastServed)); {
+	switch paused := c.firstServed.Sub(latest(c.stopBy().by, c.lastServed)); {
 	case !c.ready.IsZero():
-		return c.ready
+		return c.readyBy().by
 	case c.arrives:
 		return c.begin()
 	case !c.stop.IsZero() && paused > pollReach*max(l.usualPause, time.Second):

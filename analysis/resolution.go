@@ -60,6 +60,9 @@ type point struct{ at, by time.Time }
 // before reports whether it surely was before another moment.
 func (p point) before(t time.Time) bool { return p.at.Before(t) && !p.by.After(t) }
 
+// told is a moment as it stands.
+func told(t time.Time) point { return point{at: t, by: t} }
+
 // point is a moment of a source.
 func (b *bench) point(source string, t time.Time) point { return point{at: t, by: b.by(source, t)} }
 

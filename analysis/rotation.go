@@ -142,7 +142,7 @@ func (b *bench) surelyZero(group string, mates []*life, outer span) []span {
 		for _, c := range l.cycles {
 			back := c.back(c.until)
 			if !c.stop.IsZero() {
-				up = subtract(up, span{c.stop, back})
+				up = subtract(up, span{c.stopBy().by, back})
 			}
 		}
 		for _, s := range up {

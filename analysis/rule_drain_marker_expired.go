@@ -16,7 +16,7 @@ func drainMarkerExpired(b *bench) ([]Finding, string) {
 		}
 		before := mark
 		for _, p := range l.points {
-			if !p.before(c.stop) {
+			if !p.before(c.stopBy().at) {
 				continue
 			}
 			if p.at.Sub(before) >= max(h.Interval, 2*l.usualPause) {

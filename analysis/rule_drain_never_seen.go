@@ -26,7 +26,7 @@ func drainNeverSeen(b *bench) ([]Finding, string) {
 				return nil
 			}
 		}
-		if quiet := c.stop.Sub(c.lastServed); quiet > max(2*l.usualPause, time.Second) {
+		if quiet := c.stopBy().at.Sub(c.lastServed); quiet > max(2*l.usualPause, time.Second) {
 			return nil
 		}
 		return &Finding{Severity: SeverityMedium, From: Time{mark}, To: Time{c.stop}, Values: map[string]any{"wait_s": seconds(c.stop.Sub(mark))}}

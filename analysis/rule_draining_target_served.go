@@ -13,7 +13,7 @@ func drainingTargetServed(b *bench) ([]Finding, string) {
 				continue
 			}
 			gone = true
-			until := earliest(c.stop, c.ready, c.firstServed)
+			until := earliest(c.stopBy().at, c.readyBy().at, c.firstServed)
 			if until.IsZero() {
 				until = b.to
 			}

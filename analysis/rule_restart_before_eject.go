@@ -71,7 +71,7 @@ func (b *bench) failedAround(l *life, c cycle, class Class) (n int, sent bool) {
 	for _, f := range b.failures {
 		if f.class == class && f.cause == CauseDeploy && b.failedTarget(f) == l.name && l.belongs(c, f) {
 			n += f.n
-			sent = sent || b.surelyAfter(l, c, b.clock(&f), f.start) && f.start.Before(c.back(c.until))
+			sent = sent || b.surelyAfter(l, c, b.clock(&f), f.start) && f.start.Add(b.ahead(b.servingClock, b.clock(&f)).most).Before(c.back(c.until))
 		}
 	}
 	return n, sent

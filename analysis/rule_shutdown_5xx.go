@@ -1,6 +1,9 @@
 package analysis
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // shutdown5xx fires when a target answered requests with a 5xx of its own while it
 // was stopping: between the stop and its return, or within the health check's
@@ -15,18 +18,20 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 				continue
 			}
 			stopped = true
-			until := c.back(c.until)
-			since := c.stop.Add(-b.slack(l.group))
+			slack := b.slack(l.group)
+			since, until := c.stopBy().at.Add(-slack), c.back(c.until)
+			ownSince, ownUntil := c.stop.Add(-slack), cmp.Or(c.ready, until) // by the target's own log
 			failed, source := perClass{}, "traffic"
 			from, to := c.stop, c.stop
 			for _, f := range b.failures {
-				if f.outcome == OutcomeTarget5xx && f.target == l.name && f.class != ClassHealth && f.end.After(since) && f.start.Before(until) {
+				began, ended := b.asServedIfKnown(&f)
+				if f.outcome == OutcomeTarget5xx && f.target == l.name && f.class != ClassHealth && ended.After(since) && began.Before(until) {
 					failed.add(f.class, f.n)
 					from, to = earliest(from, f.end), latest(to, f.end)
 				}
 			}
 			if failed.all() == 0 {
-				for _, h := range b.answered5xx(l.name, since, until) {
+				for _, h := range b.answered5xx(l.name, ownSince, ownUntil) {
 					source = h.Source
 					failed.add(ClassProbe, 1)
 					from, to = earliest(from, h.At), latest(to, h.At)
@@ -37,7 +42,7 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 			}
 			values := map[string]any{"failed": failed, "shutdown_began_at": nil, "pool_exhausted": 0}
 			for i := range b.stoppings {
-				if s := &b.stoppings[i]; s.target == l.name && !s.from().After(until) && !s.from().Before(since) {
+				if s := &b.stoppings[i]; s.target == l.name && !s.from().After(ownUntil) && !s.from().Before(ownSince) {
 					values["shutdown_began_at"] = moment(s.began)
 				}
 			}
@@ -48,7 +53,7 @@ func shutdown5xx(b *bench) ([]Finding, string) {
 			for i := range f.Evidence {
 				f.Evidence[i].Source = source
 			}
-			pool := b.poolEvidence(l.name, since, until)
+			pool := b.poolEvidence(l.name, ownSince, ownUntil)
 			for _, e := range pool {
 				values["pool_exhausted"] = values["pool_exhausted"].(int) + e.Count
 			}

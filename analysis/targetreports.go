@@ -146,12 +146,12 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 		no = append(no, "served-right-after-ready")
 	}
 	sent, lastSent := b.sentWhileDown(l, c)
-	end := earliest(c.ready, c.firstServed)
+	end := c.back(time.Time{})
 	if sent.all() > 0 && h.Known() && !end.IsZero() && end.Sub(lastSent) < h.Interval {
 		no = append(no, "failures-shared-to-the-end")
 	}
 	for _, w := range r.FailureWindows {
-		meets := !w.To.Before(c.stop) && (end.IsZero() || w.From.Before(end))
+		meets := !w.To.Before(c.stopBy().at) && (end.IsZero() || w.From.Before(end))
 		if meets && h.Known() && w.Upper != nil && *w.Upper < seconds(time.Duration(h.Unhealthy-1)*h.Interval) {
 			no = append(no, "window-shorter-than-checks")
 			break
@@ -163,7 +163,7 @@ func (b *bench) ejected(l *life, c cycle, h HealthCheck, r TargetReport) (string
 	if l.polled && !out {
 		no = append(no, "state-never-changed")
 	}
-	quiet, _ := b.apart(b.served(latest(c.lastServed, c.lastServedBy, b.lastSent(l.name, c.lastServed, c.stop))), b.toldAt(l.name, c.stop))
+	quiet, _ := b.apart(b.served(latest(c.lastServed, c.lastServedBy, b.lastSent(l.name, c.lastServed, c.stopBy().at))), b.toldAt(l.name, c.stop))
 	if sent.all() == 0 && !c.lastServed.IsZero() && b.wouldHaveSeen(l, c) && (quiet > 0 && h.Known() && quiet >= h.Interval/2 || out) {
 		yes = append(yes, "nothing-sent-before-stop")
 	}
@@ -216,7 +216,7 @@ func (b *bench) failedSomewhere(l *life, c cycle) bool {
 	return slices.ContainsFunc(b.failures, func(f failure) bool {
 		from, to := b.cycleAhead(l, c, b.clock(&f)).between(&f)
 		wanted := (&CellKey{Source: f.source, Status: f.status, Outcome: f.outcome, TargetGroup: f.group})
-		return f.target == "" && b.meantForPool(&f, b.pool(l.group)) && !to.Before(c.stop) && from.Before(until) &&
+		return f.target == "" && b.meantForPool(&f, b.pool(l.group)) && !to.Before(c.stopBy().at) && from.Before(until) &&
 			!b.wasOut(l, c, &f) && !b.wantsTarget(wanted, b.pool(l.group))
 	})
 }

@@ -27,6 +27,9 @@ type life struct {
 type cycle struct {
 	marked, deregistered, stop, restart, killed, ready time.Time
 	registered                                         time.Time // of a target that arrives
+	// By how much the clocks that told the stop and the readiness are ahead of the serving
+	// clock; zero where nothing bounds it: then the two are taken as they stand.
+	stopAhead, readyAhead spread
 	// Between lastServed and firstServed it may not have served: surely it still did then,
 	// and by then again. The last request before was at the latest at lastServedBy, the
 	// first after at the earliest at firstServedFrom, where a log has whole seconds.
@@ -45,10 +48,20 @@ type cycle struct {
 func (c cycle) lastServedAt() time.Time  { return c.lastServed.Add(c.lastAhead) }
 func (c cycle) firstServedAt() time.Time { return c.firstServed.Add(c.firstAhead) }
 
-// back is when the target was there again: ready, or, where nobody told that, serving.
-// Where neither is known it may be so from the next cycle on, c.until.
+// stopBy and readyBy are when, by the serving clock, a target was told to stop and was
+// ready, as far as is known between those clocks.
+func (c cycle) stopBy() point  { return told(c.stop).than(&c.stopAhead) }
+func (c cycle) readyBy() point { return told(c.ready).than(&c.readyAhead) }
+
+// byServing reports whether all that a cycle is dated by can be told by the serving clock.
+func (c cycle) byServing() bool {
+	return (c.stop.IsZero() || c.stopAhead.known) && (c.ready.IsZero() || c.readyAhead.known)
+}
+
+// back is when the target was there again, by the serving clock: ready, or, where nobody
+// told that, serving. Where neither is known it may be so from the next cycle on, c.until.
 func (c cycle) back(otherwise time.Time) time.Time {
-	if back := earliest(c.ready, c.firstServed); !back.IsZero() {
+	if back := earliest(c.readyBy().at, c.firstServed); !back.IsZero() {
 		return back
 	}
 	return otherwise
@@ -131,9 +144,12 @@ func (b *bench) followTargets() {
 			if !c.arrives {
 				c.stop = earliest(c.restart, c.killed)
 			}
-			until := b.to
+			c.stopAhead, c.readyAhead = b.aheadOfServing(b.toldAt(l.name, c.stop)), b.aheadOfServing(b.toldAt(l.name, c.ready))
+		}
+		for i := range l.cycles {
+			c, until := &l.cycles[i], b.to
 			if i+1 < len(l.cycles) {
-				until = l.cycles[i+1].begin()
+				until = l.cycles[i+1].began()
 			}
 			c.until = until
 			b.serve(l, c, until)
@@ -148,6 +164,14 @@ func (c cycle) begin() time.Time {
 	return earliest(c.marked, c.deregistered, c.restart, c.killed, c.ready, c.registered)
 }
 
+// began is the same by the serving clock, at the earliest, as far as that is known.
+func (c cycle) began() time.Time {
+	if c.inferred != "" || c.arrives {
+		return c.begin()
+	}
+	return earliest(c.marked, c.deregistered, c.stopBy().at, c.readyBy().at, c.registered)
+}
+
 // serve fills the last request before the target was gone and the first after it
 // was back. Requests in flight may end after the stop, so the dividing moment is
 // readiness; without it, the return that traffic shows.
@@ -155,12 +179,13 @@ func (b *bench) serve(l *life, c *cycle, until time.Time) {
 	if c.stop.IsZero() && c.ready.IsZero() && c.registered.IsZero() {
 		return
 	}
-	divide := c.ready
+	divide := c.readyBy()
 	if c.arrives {
-		divide = c.begin()
+		divide = told(c.begin())
 	}
-	if divide.IsZero() {
-		divide, _ = b.returnAfter(l, c.stop, until)
+	if divide.at.IsZero() {
+		at, _ := b.returnAfter(l, c.stopBy().at, until)
+		divide = told(at)
 	}
 	var maybe, again served
 	first := func(of *served, p served) {
@@ -170,16 +195,16 @@ func (b *bench) serve(l *life, c *cycle, until time.Time) {
 	}
 	for _, p := range l.points {
 		switch {
-		case p.before(divide):
+		case p.before(divide.at):
 			c.lastServed, c.lastAhead, c.lastServedBy = p.at, p.ahead().most, latest(c.lastServedBy, p.by)
 		case !p.at.Before(until):
-		case p.at.Before(divide):
+		case p.at.Before(divide.by):
 			// On either side. What was asked after the stop is taken for the return, not for
 			// the last before it; that it is one, is not sure.
-			if p.at.Before(c.stop) {
-				c.lastServedBy = latest(c.lastServedBy, divide)
+			if p.at.Before(c.stopBy().by) {
+				c.lastServedBy = latest(c.lastServedBy, divide.by)
 			}
-			c.firstServedFrom = divide
+			c.firstServedFrom = divide.at
 			first(&maybe, p)
 		default:
 			c.firstServedFrom = earliest(c.firstServedFrom, p.at)
@@ -256,7 +281,7 @@ func (b *bench) askedOthers(l *life) []span {
 
 // down is the span in which the target may not have served around one stop: from
 // the last request it served to the first after its return, or to the next cycle,
-// half-open, within the window. ok is false when it did not stop.
+// half-open, within the window, by the serving clock. ok is false when it did not stop.
 func (b *bench) down(c cycle) (from, to time.Time, ok bool) {
 	fell := c.fell()
 	if fell.IsZero() {

@@ -59,8 +59,8 @@ func (b *bench) mayHaveRestarted(l *life, f *failure) bool {
 			continue
 		}
 		for _, c := range other.cycles {
-			if back := c.back(time.Time{}); !c.stop.IsZero() && back.After(c.stop) {
-				restarts = append(restarts, back.Sub(c.stop))
+			if back := c.back(time.Time{}); !c.stop.IsZero() && back.After(c.stopBy().by) {
+				restarts = append(restarts, back.Sub(c.stopBy().by))
 			}
 		}
 	}
