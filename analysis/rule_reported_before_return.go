@@ -17,11 +17,8 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 	var found []Finding
 	stopped, unknown := false, ""
 	for _, l := range b.lives {
-		if len(l.cycles) == 0 {
-			continue
-		}
-		c := l.cycles[len(l.cycles)-1]
-		if c.leaves || (c.stop.IsZero() || c.stop.After(reported)) && (!c.arrives || c.begin().After(reported)) {
+		c, away := l.awayBy(reported)
+		if !away || c.leaves || c.firstServed.IsZero() && b.left(l) {
 			continue
 		}
 		stopped = true
@@ -53,4 +50,18 @@ func reportedBeforeReturn(b *bench) ([]Finding, string) {
 		return nil, whyNoStop
 	}
 	return found, unknown
+}
+
+// awayBy is the last of a target's cycles that had begun with a stop, or as it arrived, by a
+// moment. If it served only after it had been stopped once more, that is when it was back.
+func (l *life) awayBy(at time.Time) (last cycle, ok bool) {
+	for _, c := range l.cycles {
+		switch {
+		case !c.stop.IsZero() && !c.stop.After(at) || c.arrives && !c.begin().After(at):
+			last, ok = c, true
+		case last.firstServed.IsZero():
+			last.firstServed, last.firstServedFrom, last.firstAhead = c.firstServed, c.firstServedFrom, c.firstAhead
+		}
+	}
+	return last, ok
 }

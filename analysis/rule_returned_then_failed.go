@@ -1,6 +1,9 @@
 package analysis
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // returnedThenFailed fires when a target failed requests after it had served again:
 // at least three that the service's background does not explain, or its state left
@@ -14,22 +17,25 @@ func returnedThenFailed(b *bench) ([]Finding, string) {
 				continue
 			}
 			returned = true
-			until := b.seenTo
+			slack, next := b.slack(l.group), time.Time{} // when it was next stopped
 			if i+1 < len(l.cycles) {
-				until = l.cycles[i+1].begin()
+				next = l.cycles[i+1].began()
 			}
-			until = b.otherStop(l.name, c.firstServed, until)
-			slack := b.slack(l.group)
+			until := b.seenTo
+			if next = b.otherStop(l.name, c.firstServed, next); !next.IsZero() {
+				until = earliest(until, next.Add(-slack))
+			}
 			failed := perClass{}
 			from, to := c.firstServed, c.firstServed
 			for _, f := range b.failures {
-				if f.target == l.name && f.cause != CauseBackground && f.start.After(c.firstServed.Add(slack)) && f.end.Before(until.Add(-slack)) {
+				began, ended := b.asServedIfKnown(&f)
+				if f.target == l.name && f.cause != CauseBackground && began.After(c.firstServed.Add(slack)) && ended.Before(until) {
 					failed.add(f.class, f.n)
 					to = latest(to, f.end)
 				}
 			}
 			out := slices.ContainsFunc(l.changes, func(ch change) bool {
-				return !ch.in && ch.before.After(c.firstServed.Add(slack)) && ch.seen.Before(until.Add(-slack))
+				return !ch.in && ch.before.After(c.firstServed.Add(slack)) && ch.seen.Before(until)
 			})
 			// Coming back, a target is put in by passes; a lone leftover "out" between
 			// its first request and its first displayed pass is lag, not a relapse.

@@ -68,8 +68,8 @@ func TestReturnedBeforeEjectBounds(t *testing.T) {
 }
 
 func TestReturnedThenFailedBounds(t *testing.T) {
-	// It served again at 110; within the check's timeout of 2 s of that, and of the end of
-	// what was seen, a failure belongs to the stop.
+	// It served again at 110; within the check's timeout of 2 s of that, and of its next
+	// stop, a failure belongs to the stop.
 	lay := func(starts ...float64) func(*table) {
 		return func(b *table) {
 			b.cycle("api-1", 100, 105, 110)
@@ -84,6 +84,17 @@ func TestReturnedThenFailedBounds(t *testing.T) {
 			b.life("api-1").changes = []change{{in: true, seen: b.at(shown)}, {before: b.at(before), seen: b.at(seen)}}
 		}
 	}
+	// A prober's clock is known to be ahead of the log's, and doubted by 20 s otherwise.
+	probed := func(start, ahead float64) func(*table) {
+		return func(b *table) {
+			lay(130, 150)(b)
+			f := b.lost("api-1", start, start+.5)
+			f.class, f.source = ClassProbe, "store"
+			b.prober[ClassProbe] = true
+			b.offsets = []ClockOffset{{"prober", "alb", Interval{-ahead, -ahead}}}
+			b.doubt, b.servingClock = 20*time.Second, "alb"
+		}
+	}
 	const three = "api-1 110–150.5 failed=map[user:3] left_rotation=false (3)"
 	const left = "api-1 110–110 failed=map[] left_rotation=true"
 	tryRule(t, returnedThenFailed, []tableCase{
@@ -91,8 +102,13 @@ func TestReturnedThenFailedBounds(t *testing.T) {
 		{"three", lay(112.1, 130, 150), three},
 		{"two", lay(112.1, 150), "clear"},
 		{"one of them just within the timeout", lay(112, 130, 150), "clear"},
-		{"one of them as the end is near", lay(130, 150, 297.5), "clear"},
-		{"one of them just before", lay(130, 150, 297.4), "api-1 110–297.9 failed=map[user:3] left_rotation=false (3)"},
+		{"one of them at the end", lay(130, 150, 299.4), "api-1 110–299.9 failed=map[user:3] left_rotation=false (3)"},
+		{"one of them after it", lay(130, 150, 299.5), "clear"},
+		{"one of them before its return, by the prober's clock", probed(116, 4000), "clear"},
+		{"one of them after it, by that", probed(116.1, 4000), "api-1 110–150.5 failed=map[probe:1,user:2] left_rotation=false (2) (1)"},
+		{"one of them at its next stop, by that", func(b *table) { probed(154, 4000)(b); b.cycle("api-1", 152.5, 0, 0) }, "clear"},
+		{"one of them before it, by that", func(b *table) { probed(153.9, 4000)(b); b.cycle("api-1", 152.6, 0, 0) }, "api-1 110–154.4 failed=map[probe:1,user:2] left_rotation=false (2) (1)"},
+		{"one of them by a clock of which nothing is known", func(b *table) { probed(112.1, 4000)(b); b.offsets = nil }, "api-1 110–150.5 failed=map[probe:1,user:2] left_rotation=false (2) (1)"},
 		{"one of them another's", func(b *table) { lay(112.1, 130, 150)(b); b.failures[0].target = "api-2" }, "clear"},
 		{"one of them the service's background", func(b *table) { lay(112.1, 130, 150)(b); b.failures[0].cause = CauseBackground }, "clear"},
 		{"one of them at its next stop", func(b *table) { lay(112.1, 130, 150)(b); b.cycle("api-1", 152.5, 0, 0) }, "clear"},
@@ -101,7 +117,10 @@ func TestReturnedThenFailedBounds(t *testing.T) {
 		{"its next stop is later", func(b *table) { lay(112.1, 130, 150)(b); b.cycle("api-1", 152.6, 0, 0) }, three},
 		{"it left rotation", out(113, 120, 111), left},
 		{"as it was back", out(112, 120, 111), "clear"},
-		{"as the end is near", out(113, 298, 111), "clear"},
+		{"at the end", out(113, 299.9, 111), left},
+		{"after it", out(113, 300, 111), "clear"},
+		{"at its next stop", func(b *table) { out(113, 120, 111)(b); b.cycle("api-1", 122, 0, 0) }, "clear"},
+		{"before its next stop", func(b *table) { out(113, 120, 111)(b); b.cycle("api-1", 122.1, 0, 0) }, left},
 		{"its return was not displayed, so this is the old state", out(113, 120, 110), "clear"},
 		{"the same of one that died", func(b *table) { out(113, 120, 110)(b); b.life("api-1").cycles[0].onPurpose = false }, left},
 		{"another change into rotation", func(b *table) {
@@ -230,6 +249,12 @@ func TestReregisteredBounds(t *testing.T) {
 			}
 		}
 	}
+	registered := func(target string, kind StepKind, at float64) func(*table) {
+		return func(b *table) {
+			lay(StateHealthy, StateDraining, StateHealthy)(b)
+			b.steps = []step{{Step: Step{Kind: kind, Target: target, At: b.at(at), Source: "ci"}}}
+		}
+	}
 	tryRule(t, reregistered, []tableCase{
 		{"no states", func(b *table) { lay()(b) }, whyNoStates},
 		{"nothing deregistered", func(b *table) {
@@ -251,8 +276,20 @@ func TestReregisteredBounds(t *testing.T) {
 			b.poll("api-1", StateHealthy, 299)
 		}, "api-1 299–300 after_s=219 state=healthy (1)"},
 		{"registered again by the deploy before", func(b *table) {
+			registered("api-1", StepTargetRegistered, 82)(b)
+		}, "clear"},
+		{"before the deploy registered it again", registered("api-1", StepTargetRegistered, 82.1), "api-1 82–82.1 after_s=2 state=healthy (1)"},
+		{"another target was registered", registered("api-2", StepTargetRegistered, 82), "api-1 82–120 after_s=2 state=healthy (1)"},
+		{"something else was done to it", registered("api-1", StepDrainMarked, 82), "api-1 82–120 after_s=2 state=healthy (1)"},
+		{"registered as it was deregistered", registered("api-1", StepTargetRegistered, 80), "api-1 82–120 after_s=2 state=healthy (1)"},
+		{"registered after it was ready", registered("api-1", StepTargetRegistered, 130), "api-1 82–120 after_s=2 state=healthy (1)"},
+		{"perhaps by then, with clocks in doubt", func(b *table) { registered("api-1", StepTargetRegistered, 84)(b); b.doubt = 2 * time.Second }, "clear"},
+		{"surely before, with clocks in doubt", func(b *table) { registered("api-1", StepTargetRegistered, 84.1)(b); b.doubt = 2 * time.Second }, "api-1 82–84.1 after_s=2 state=healthy (1)"},
+		{"perhaps ready by then", func(b *table) { lay(StateHealthy, StateDraining, StateHealthy)(b); b.doubt = 38 * time.Second }, "clear"},
+		{"perhaps serving by then", func(b *table) {
 			lay(StateHealthy, StateDraining, StateHealthy)(b)
-			b.steps = []step{{Step: Step{Kind: StepTargetRegistered, Target: "api-1", At: b.at(82)}, opens: true}}
+			b.doubt, b.servingClock = 10*time.Second, "alb"
+			b.life("api-1").cycles[0].ready, b.life("api-1").cycles[0].firstServed = time.Time{}, b.at(92)
 		}, "clear"},
 	})
 }

@@ -883,6 +883,12 @@ func TestReportedBeforeReturnBounds(t *testing.T) {
 		{"never served again", lay(100, 0), never},
 		{"nothing is known of after the report", func(b *table) { lay(100, 0)(b); b.seenTo = b.at(240) }, "api-1 240–240.000001 first_served_at=- late_s=- reported_at=240 (1)"},
 		{"an earlier cycle is over", func(b *table) { lay(100, 250)(b); lay(200, 230)(b) }, "clear"},
+		{"away as it was reported, and stopped again later", func(b *table) { lay(200, 250)(b); lay(270, 275)(b) }, "api-1 240–250 first_served_at=250 late_s=10 reported_at=240 (1)"},
+		{"stopped again before it was reported", func(b *table) { lay(200, 0)(b); lay(235, 250)(b) }, "api-1 240–250 first_served_at=250 late_s=10 reported_at=240 (1)"},
+		{"stopped again before it served", func(b *table) { lay(200, 0)(b); lay(245, 255)(b); lay(280, 290)(b) }, "api-1 240–255 first_served_at=255 late_s=15 reported_at=240 (1)"},
+		{"a return that nobody waited for", func(b *table) { lay(0, 230)(b); lay(245, 255)(b) }, whyNoStop},
+		{"displayed as gone in the end", func(b *table) { lay(100, 0)(b); b.poll("api-1", StateUnused, 299) }, whyNoStop},
+		{"displayed as gone in the end, and it was back", func(b *table) { lay(100, 250)(b); b.poll("api-1", StateUnused, 299) }, "api-1 240–250 first_served_at=250 late_s=10 reported_at=240 (1)"},
 		{"not known what it served", func(b *table) { b.cycle("api-1", 100, 0, 0) }, whyServed},
 		{"gone for good", func(b *table) { lay(100, 0)(b); b.life("api-1").cycles[0].leaves = true }, whyNoStop},
 		{"new, and not serving yet", func(b *table) {

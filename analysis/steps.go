@@ -274,16 +274,6 @@ func (b *bench) stopsLater(i int) bool {
 	return stops
 }
 
-// moment is the first opening step of a kind for a target, at or after a time.
-func (b *bench) moment(target string, after time.Time, kinds ...StepKind) (time.Time, bool) {
-	for _, s := range b.steps {
-		if s.opens && s.Target == target && !s.At.Before(after) && slices.Contains(kinds, s.Kind) {
-			return s.At, true
-		}
-	}
-	return time.Time{}, false
-}
-
 // stepReports lists the steps, with those that traffic and polled states imply.
 func (b *bench) stepReports() []StepReport {
 	reports := []StepReport{}
