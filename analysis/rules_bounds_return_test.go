@@ -300,6 +300,13 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 		c.lastServed = b.at(99)
 		return c
 	}
+	// The prober is known to be 4 s ahead of the log.
+	probed := func(b *table, start float64) {
+		f := b.lost("api-1", start, start+.5)
+		f.class, f.source = ClassProbe, "store"
+		b.prober[ClassProbe] = true
+		b.offsets, b.servingClock = []ClockOffset{{"prober", "alb", Interval{-4000, -4000}}}, "alb"
+	}
 	const alone = "api-1 100–105 failed_probe=0 failed_user=1 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=- (1)"
 	tryRule(t, restartBeforeEject, []tableCase{
 		{"no deploy", func(b *table) { lay(b); b.obs.Deploy.ID = "" }, whyNoDeploy},
@@ -320,6 +327,8 @@ func TestRestartBeforeEjectBounds(t *testing.T) {
 			lay(b).marked = b.at(90)
 			b.lost("api-1", 101, 102).class = ClassProbe
 		}, "api-1 100–105 failed_probe=1 failed_user=0 last_served_at=99 marked_at=90 predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=10 (1)"},
+		{"one probe failed before it was ready, by the log's clock", func(b *table) { lay(b); probed(b, 108.9) }, "api-1 100–105 failed_probe=1 failed_user=0 last_served_at=99 marked_at=- predicted_from_s=10 predicted_to_s=22 sent_after_stop=map[] stop_at=100 wait_s=- (1)"},
+		{"as it was ready, by that", func(b *table) { lay(b); probed(b, 109) }, whyNoAccessLog},
 		{"another deploy's", func(b *table) { lay(b); b.lost("api-1", 101, 102).cause = CauseShared }, whyNoAccessLog},
 		{"one that it had as it was stopped", func(b *table) { lay(b); b.lost("api-1", 100, 101); b.cell("alb", "api-2", 101, 102, 100) }, "clear"},
 		{"one that it had then, by the clocks", func(b *table) {
