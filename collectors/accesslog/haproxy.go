@@ -173,7 +173,7 @@ func (f *haproxyFormat) middle(rest []byte) string {
 	var server []byte
 	server, rest = word(rest)
 	slash := bytes.IndexByte(server, '/')
-	if slash < 0 || server[0] == '[' {
+	if slash < 0 || holdsDate(server) {
 		return "backend/server is missing"
 	}
 	f.fields[haproxyBackend], f.fields[haproxyServer] = server[:slash], server[slash+1:]
@@ -183,7 +183,7 @@ func (f *haproxyFormat) middle(rest []byte) string {
 		if splitSlashes(f.fields[haproxyTimers], f.timers[:]) {
 			break
 		}
-		if text := f.fields[haproxyTimers]; tries == 4 || len(rest) == 0 || text[0] == '[' {
+		if text := f.fields[haproxyTimers]; tries == 4 || len(rest) == 0 || holdsDate(text) {
 			return "the five timers are missing"
 		}
 	}
