@@ -56,6 +56,7 @@ func FuzzJournal(f *testing.F) {
 		f.Add(text[:4000])
 	}
 	f.Add([]byte("__REALTIME_TIMESTAMP=1795998510093242\nMESSAGE\n\x05\x00\x00\x00\x00\x00\x00\x00a\n\nb\n\n\n"))
+	f.Add([]byte(exported(1, "a") + exported(2, "b"+forged) + "neither\n" + forged + exported(3, "c\nd")[:150] + exported(4, "e")))
 	f.Add([]byte(`{"__REALTIME_TIMESTAMP":"1795998510093242","MESSAGE":[97,10,98]}` + "\n" + `{"__REALTIME_TIMESTAMP":["1"],"MESSAGE":["a",[98]]}`))
 	fuzzDecode(f, Config{Kind: KindJournal, Lines: logrules.Config{Sets: logrules.Sets}})
 }
