@@ -100,7 +100,7 @@ func TestEjectionsOfEarlierDeploys(t *testing.T) {
 		{Target: "by checks that end early", DrainMarkedAt: mark, Checks: &analysis.ChecksReport{Eject: seconds(50, analysis.Lower)}},
 		{Target: "never marked", Checks: &analysis.ChecksReport{Eject: seconds(60, analysis.Exact)}},
 	}
-	for _, d := range []analysis.Deploy{deploy("open", at(-9500)), deploy("before", at(-9000)), deploy("now", at(0)), deploy("later", at(9000))} {
+	for _, d := range []analysis.Deploy{deploy("open", at(-9500)), deploy("before", at(-9000)), deploy("overlapping", at(-900)), deploy("now", at(0)), deploy("later", at(9000))} {
 		_, err := db.StartDeploy(ctx, d)
 		must(t, err)
 		state := analysis.WindowSealed

@@ -54,7 +54,9 @@ func ejectionsIn(report []byte) (string, error) {
 
 func fromSeconds(v float64) time.Duration { return time.Duration(v * float64(time.Second)) }
 
-// ejections reads what the newest sealed reports of earlier deploys measured.
+// ejections reads what the newest sealed reports of earlier deploys measured. One whose
+// window overlaps with this one is not history but part of the same events: whether it was
+// sealed before this one is judged must not make a difference.
 func (r *observer) ejections() error {
 	lists, err := rowsOf(r.ctx, r.sql, func(rows *sql.Rows, list *[]analysis.PastEjection) error {
 		var data []byte
@@ -64,7 +66,7 @@ func (r *observer) ejections() error {
 		return json.Unmarshal(data, list)
 	}, `SELECT r.ejections FROM deploy d JOIN revision r ON r.deploy_id = d.id
 			AND r.number = (SELECT max(number) FROM revision WHERE deploy_id = d.id AND state = 'sealed')
-		WHERE d.service_id = ?1 AND d.started_at < ?2 AND d.id <> ?3 ORDER BY d.started_at DESC, d.id LIMIT ?4`, r.id, r.lo, r.o.Deploy.ID, pastDeploys)
+		WHERE d.service_id = ?1 AND d.window_to <= ?2 AND d.id <> ?3 ORDER BY d.started_at DESC, d.id LIMIT ?4`, r.id, r.lo, r.o.Deploy.ID, pastDeploys)
 	for _, list := range lists {
 		r.o.Ejections = append(r.o.Ejections, list...)
 	}
