@@ -50,11 +50,11 @@ func (b *bench) wasOut(l *life, c cycle, f *failure) bool {
 	return b.isOut(l, c, f.start.Add(ahead.least)) && b.isOut(l, c, f.start.Add(f.cut+ahead.most))
 }
 
-// quietBefore reports whether a target served nothing before its stop for so many
-// requests of its group that it cannot be chance (5 %): until then it would have
-// answered what was sent to it.
+// quietBefore reports whether a target served nothing before its stop for so many requests
+// of its group through each load-balancer node that it cannot be chance (5 %): until then
+// it would have answered what was sent to it.
 func (b *bench) quietBefore(l *life, c cycle) bool {
-	return b.passedOver(l, c, latest(c.lastServed, b.from), c.stopBy().at)
+	return b.passedOverByAll(l, c, latest(c.lastServed, b.from), c.stopBy().at)
 }
 
 // othersServe reports whether another target of the group surely was in rotation at a

@@ -175,27 +175,6 @@ func (b *bench) groupSize(group string) int {
 	return n
 }
 
-// share is a target's share of its group's requests before a moment: what it had
-// while nothing was done to it. Weights may be unequal, so an equal share is assumed
-// only where fewer than [lowTraffic] requests were there to tell.
-func (b *bench) share(l *life, before time.Time) float64 {
-	own, all := 0, 0
-	for i := range b.obs.Cells {
-		c := &b.obs.Cells[i]
-		if c.Target == "" || !b.counting[c.Source] || !c.Last.Before(before) || b.pool(b.byName[c.Target].group) != b.pool(l.group) {
-			continue
-		}
-		all += c.Count
-		if c.Target == l.name {
-			own += c.Count
-		}
-	}
-	if all < lowTraffic {
-		return 1 / float64(b.groupSize(l.group))
-	}
-	return float64(own) / float64(all)
-}
-
 // reported is a stretch of time as the report prints it.
 func reported(from, to time.Time) Span {
 	return Span{Time{from}, Time{to}, seconds(to.Sub(from))}

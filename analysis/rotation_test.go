@@ -168,47 +168,6 @@ func TestWhatShowsThatNobodyWasThere(t *testing.T) {
 	}
 }
 
-// A target's share of what its group was sent before a moment; of fewer than 30 requests
-// nobody can tell, and it is taken for an equal one.
-func TestShareOfATarget(t *testing.T) {
-	for _, c := range []struct {
-		name string
-		lay  func(*table)
-		want float64
-	}{
-		{"of 30", func(b *table) { b.cell("alb", "api-1", 10, 11, 10); b.cell("alb", "api-2", 10, 11, 20) }, 1. / 3},
-		{"of 29", func(b *table) { b.cell("alb", "api-1", 10, 11, 10); b.cell("alb", "api-2", 10, 11, 19) }, .5},
-		{"those until the moment do not count", func(b *table) {
-			b.cell("alb", "api-1", 10, 11, 10)
-			b.cell("alb", "api-2", 10, 11, 20)
-			b.cell("alb", "api-2", 99, 100, 100)
-		}, 1. / 3},
-		{"nor those of a log that does not count", func(b *table) {
-			b.cell("alb", "api-1", 10, 11, 10)
-			b.cell("alb", "api-2", 10, 11, 20)
-			b.cell("edge", "api-2", 10, 11, 100)
-		}, 1. / 3},
-		{"nor those of another group", func(b *table) {
-			b.cell("alb", "api-1", 10, 11, 10)
-			b.cell("alb", "api-2", 10, 11, 20)
-			b.life("api-2").group = "api"
-			b.cell("alb", "web-1", 10, 11, 100)
-			b.byName["web-1"] = &life{name: "web-1", group: "web"}
-		}, 1. / 3},
-		{"nor those that no target was chosen for", func(b *table) {
-			b.cell("alb", "api-1", 10, 11, 10)
-			b.cell("alb", "api-2", 10, 11, 20)
-			b.cell("alb", "", 10, 11, 100)
-		}, 1. / 3},
-	} {
-		b := newTable()
-		c.lay(b)
-		if got := b.share(b.life("api-1"), b.at(100)); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
 // A window that has not begun holds no time in which a target could be missed.
 func TestRotationOfNoTime(t *testing.T) {
 	b := newTable()

@@ -196,16 +196,16 @@ func (b *bench) triedSomewhere(from, to time.Time) bool {
 	return false
 }
 
-// wouldHaveSeen reports whether so many requests came from the last one that was sent to
-// the target until it was ready again that none of them going to it cannot be chance
-// (5 %), had it been in rotation; and none failed that may have been.
+// wouldHaveSeen reports whether so many requests came through each load-balancer node from
+// the last one that was sent to the target until it was ready again that none of them going
+// to it cannot be chance (5 %), had it been in rotation; and none failed that may have been.
 func (b *bench) wouldHaveSeen(l *life, c cycle) bool {
 	until := c.back(c.until)
 	since := latest(c.lastServed, b.lastSent(l.name, c.lastServed, until), b.from)
 	if b.groupSize(l.group) < 2 || b.triedSomewhere(since, until) || b.failedSomewhere(l, c) {
 		return false
 	}
-	return b.passedOver(l, c, since, until)
+	return b.passedOverByAll(l, c, since, until)
 }
 
 // failedSomewhere reports whether requests failed that may have been sent to a target after
@@ -219,19 +219,6 @@ func (b *bench) failedSomewhere(l *life, c cycle) bool {
 		return f.target == "" && b.meantForPool(&f, b.pool(l.group)) && !to.Before(c.stopBy().at) && from.Before(until) &&
 			!b.wasOut(l, c, &f) && !b.wantsTarget(wanted, b.pool(l.group))
 	})
-}
-
-// passedOver reports whether so many requests were sent to the other targets of a
-// target's group between two moments that it cannot be chance (5 %) that it got none.
-func (b *bench) passedOver(l *life, c cycle, from, to time.Time) bool {
-	n := 0
-	for i := range b.obs.Cells {
-		cell := &b.obs.Cells[i]
-		if b.counting[cell.Source] && cell.Target != "" && cell.Target != l.name && b.pool(b.byName[cell.Target].group) == b.pool(l.group) && b.surely(cell.Source, cell.First, from, to) {
-			n += cell.Count
-		}
-	}
-	return math.Pow(1-b.share(l, c.begin()), float64(n)) < 0.05
 }
 
 // returnToNextDrain is the time from this target's return until another one of its
