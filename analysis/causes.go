@@ -235,19 +235,23 @@ func (b *bench) causedIn(class Class) map[Cause]int {
 func (b *bench) causesIn(s Scope) map[Cause]int {
 	n := map[Cause]int{}
 	for i := range b.failures {
-		if f := &b.failures[i]; f.in(s) {
+		if f := &b.failures[i]; b.in(f, s) {
 			n[f.cause] += f.n
 		}
 	}
 	return n
 }
 
-// in reports whether a failure lies in a scope: it ended in it; failures that were
+// in reports whether a failure lies in a scope: it surely ended in it; failures that were
 // only counted reach into it. One that a deploy caused came after that one's start,
-// whatever its clock says.
-func (f *failure) in(s Scope) bool {
+// whatever its clock says, and all of them count as having come before the window's end.
+func (b *bench) in(f *failure, s Scope) bool {
 	begun := !f.end.Before(s.From.Time) || !f.caused.Before(s.From.Time)
-	return f.class == s.Traffic && begun && f.counted().Before(s.To.Time)
+	ended := point{at: f.counted(), by: f.counted()}
+	if s.To.Before(b.to) {
+		ended.by = ended.by.Add(f.cut)
+	}
+	return f.class == s.Traffic && begun && ended.before(s.To.Time)
 }
 
 // mayBeIn reports whether any failure may have ended in a scope, as its log cuts the

@@ -740,7 +740,7 @@ func TestFailureInAScope(t *testing.T) {
 	} {
 		f := b.lost("", c.start, c.end)
 		f.n, f.unkept, f.class = c.n, c.n > 1, c.class
-		if got := f.in(scope); got != c.want {
+		if got := b.in(f, scope); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}
 	}

@@ -254,7 +254,7 @@ func (b *bench) ejectedByChecks(l *life, c cycle) string {
 	if _, ok := l.checked.out(from, to); ok {
 		return "yes"
 	}
-	if l.checked.knew(from, to) {
+	if c.deregistered.IsZero() && l.checked.knew(from, to) { // else it left without them
 		return "no"
 	}
 	return "unknown"
@@ -262,7 +262,7 @@ func (b *bench) ejectedByChecks(l *life, c cycle) string {
 
 // outAtStop says by the health-check log whether every node had the target out when
 // it stopped. Within a check's timeout around that moment, clocks and answers under
-// way leave it open.
+// way leave it open; and one that was deregistered before leaves however its checks went.
 func (b *bench) outAtStop(l *life, c cycle) string {
 	if l.checked == nil {
 		return "unknown"
@@ -274,7 +274,7 @@ func (b *bench) outAtStop(l *life, c cycle) string {
 		}
 		return "unknown"
 	}
-	if l.checked.knew(c.stop, c.stop.Add(slack)) {
+	if l.checked.knew(c.stop, c.stop.Add(slack)) && (c.deregistered.IsZero() || c.deregistered.After(c.stop)) {
 		return "no"
 	}
 	return "unknown"

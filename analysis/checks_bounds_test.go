@@ -119,6 +119,10 @@ func TestWhatChecksSayOfAStop(t *testing.T) {
 		{"another node checked last as it stopped", nil, func(b *table, c *checked) { c.nodes = append(c.nodes, node(b, 0, 100, 0, 105)) }, "unknown no"},
 		{"another node began before it was ready", nil, func(b *table, c *checked) { c.nodes = append(c.nodes, node(b, 109, 299, 119, 299)) }, "unknown no"},
 		{"another node began as it was ready", nil, func(b *table, c *checked) { c.nodes = append(c.nodes, node(b, 110, 299, 120, 299)) }, "no no"},
+		{"deregistered before", nil, func(b *table, _ *checked) { b.life("api-1").cycles[0].deregistered = b.at(92) }, "unknown unknown"},
+		{"deregistered as it stops", nil, func(b *table, _ *checked) { b.life("api-1").cycles[0].deregistered = b.at(100) }, "unknown unknown"},
+		{"deregistered later", nil, func(b *table, _ *checked) { b.life("api-1").cycles[0].deregistered = b.at(100.1) }, "unknown no"},
+		{"deregistered, and out before", []float64{90}, func(b *table, _ *checked) { b.life("api-1").cycles[0].deregistered = b.at(92) }, "yes yes"},
 		{"there is no such log", nil, func(b *table, _ *checked) { b.life("api-1").checked = nil }, "unknown unknown"},
 	} {
 		b := newTable()

@@ -335,8 +335,8 @@ func (b *bench) failureEvidence(s Scope, n int) Evidence {
 		e.Kind = "probes"
 	}
 	var from, to time.Time
-	for _, f := range b.failures {
-		if f.in(s) {
+	for i := range b.failures {
+		if f := &b.failures[i]; b.in(f, s) {
 			from, to = earliest(from, f.end), latest(to, f.end)
 			e.Source = f.source
 		}

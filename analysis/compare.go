@@ -9,7 +9,7 @@ import (
 // Comparison sets two reports side by side. Its figures are the reports' own; what it
 // adds is which belong together, and their differences, second less first.
 type Comparison struct {
-	AlignedBy StepKind // the kind of the steps that both are aligned at
+	AlignedBy StepKind // the kind of the steps that both are aligned at; of two kinds the first of its sort
 	ZeroA     time.Time
 	ZeroB     time.Time
 	Phases    []PhasePair
@@ -33,7 +33,8 @@ type CountPair struct {
 	P99                                        Pair // milliseconds
 }
 
-// TargetPair is a target of both deploys by its name and group; nil where one has none.
+// TargetPair is one way of a target, down and back, in both deploys: the first of each by
+// its name and group, the second, and so on; nil where one has none.
 type TargetPair struct {
 	Target, TargetGroup string
 	A, B                *TargetReport
@@ -69,22 +70,27 @@ func Compare(a, b *Report) Comparison {
 
 func (c *Comparison) align(a, b *Report) {
 	for _, kinds := range [][]StepKind{{StepDrainMarked, StepTargetDeregistered}, {StepRestartBegan, StepProcessKilled}} {
-		atA, atB := firstStep(a, kinds), firstStep(b, kinds)
-		if !atA.IsZero() && !atB.IsZero() {
-			c.AlignedBy, c.ZeroA, c.ZeroB = kinds[0], atA, atB
-			return
+		stepA, stepB := firstStep(a, kinds), firstStep(b, kinds)
+		if stepA == nil || stepB == nil {
+			continue
 		}
+		c.AlignedBy, c.ZeroA, c.ZeroB = kinds[0], stepA.At.Time, stepB.At.Time
+		if stepA.Kind == stepB.Kind {
+			c.AlignedBy = stepA.Kind
+		}
+		return
 	}
 	c.AlignedBy, c.ZeroA, c.ZeroB = StepDeployStarted, begin(a), begin(b)
 }
 
-func firstStep(r *Report, kinds []StepKind) (at time.Time) {
-	for _, s := range r.Steps {
-		if !s.Ignored && slices.Contains(kinds, s.Kind) && !s.At.Before(r.Deploy.StartedAt.Time) {
-			at = earliest(at, s.At.Time)
+func firstStep(r *Report, kinds []StepKind) (first *StepReport) {
+	for i := range r.Steps {
+		s := &r.Steps[i]
+		if !s.Ignored && slices.Contains(kinds, s.Kind) && !s.At.Before(r.Deploy.StartedAt.Time) && (first == nil || s.At.Before(first.At.Time)) {
+			first = s
 		}
 	}
-	return at
+	return first
 }
 
 func begin(r *Report) time.Time {
@@ -176,17 +182,21 @@ func pairCounts(a, b *Counts) CountPair {
 }
 
 func (c *Comparison) pairTargets(a, b *Report) {
-	type key struct{ target, group string }
+	type key struct {
+		target, group string
+		nth           int
+	}
 	order, pairs := []key{}, map[key]*TargetPair{}
 	add := func(t *TargetReport, side func(*TargetPair) **TargetReport) {
-		k := key{t.Target, t.TargetGroup}
+		k := key{target: t.Target, group: t.TargetGroup}
+		for pairs[k] != nil && *side(pairs[k]) != nil {
+			k.nth++
+		}
 		if pairs[k] == nil {
 			order = append(order, k)
 			pairs[k] = &TargetPair{Target: t.Target, TargetGroup: t.TargetGroup}
 		}
-		if at := side(pairs[k]); *at == nil {
-			*at = t
-		}
+		*side(pairs[k]) = t
 	}
 	for i := range a.Targets {
 		add(&a.Targets[i], func(p *TargetPair) **TargetReport { return &p.A })

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -116,6 +117,8 @@ func TestWhatTwoReportsAreAlignedAt(t *testing.T) {
 	at := newTable().at
 	ignored := sketch([]float64{70, 80}, nil)
 	ignored.Steps[0].Ignored = true
+	asked := sketch(nil, []float64{75})
+	asked.Steps[0].Kind = StepRestartBegan
 	for _, c := range []struct {
 		name         string
 		a, b         Report
@@ -123,8 +126,9 @@ func TestWhatTwoReportsAreAlignedAt(t *testing.T) {
 		zeroA, zeroB float64
 	}{
 		{"both drained", sketch([]float64{70}, []float64{90}), sketch([]float64{75, 72}, nil), StepDrainMarked, 70, 72},
-		{"only the first drained", sketch([]float64{70}, []float64{90}), sketch(nil, []float64{80}), StepRestartBegan, 90, 80},
-		{"only the second drained", sketch(nil, []float64{80}), sketch([]float64{70}, []float64{90}), StepRestartBegan, 80, 90},
+		{"only the first drained", sketch([]float64{70}, []float64{90}), sketch(nil, []float64{80}), StepProcessKilled, 90, 80},
+		{"only the second drained", sketch(nil, []float64{80}), sketch([]float64{70}, []float64{90}), StepProcessKilled, 80, 90},
+		{"one asked to stop, and one killed", asked, sketch(nil, []float64{90, 80}), StepRestartBegan, 75, 80},
 		{"the second was not stopped", sketch(nil, []float64{80}), sketch(nil, nil), StepDeployStarted, 60, 60},
 		{"the first was not stopped", sketch(nil, nil), sketch(nil, []float64{80}), StepDeployStarted, 60, 60},
 		{"a mark that is ignored", ignored, sketch([]float64{75}, nil), StepDrainMarked, 80, 75},
@@ -134,6 +138,28 @@ func TestWhatTwoReportsAreAlignedAt(t *testing.T) {
 		if x.AlignedBy != c.by || !x.ZeroA.Equal(at(c.zeroA)) || !x.ZeroB.Equal(at(c.zeroB)) {
 			t.Errorf("%s: by %s at %v and %v", c.name, x.AlignedBy, x.ZeroA, x.ZeroB)
 		}
+	}
+}
+
+// A target that went down twice is compared time by time.
+func TestTheWaysOfATargetInTwoReports(t *testing.T) {
+	way := func(target string, boot float64) TargetReport {
+		return TargetReport{Target: target, TargetGroup: "api", Boot: &Bounded{boot, Exact}}
+	}
+	a := Report{Targets: []TargetReport{way("api-1", 1), way("api-1", 2), way("api-2", 3)}}
+	b := Report{Targets: []TargetReport{way("api-1", 4), way("api-2", 5), way("api-2", 6)}}
+	boot := func(r *TargetReport) float64 {
+		if r == nil {
+			return 0
+		}
+		return r.Boot.Value
+	}
+	got := ""
+	for _, p := range Compare(&a, &b).Targets {
+		got += fmt.Sprintf("%s %g %g;", p.Target, boot(p.A), boot(p.B))
+	}
+	if want := "api-1 1 4;api-1 2 0;api-2 3 5;api-2 0 6;"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -1,6 +1,10 @@
 package analysis
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Why a span is blind.
 const (
@@ -20,7 +24,9 @@ func (b *bench) cover() {
 			return
 		}
 		c.Source, c.From, c.To = source, Time{b.from}, Time{b.seenTo}
-		slices.SortFunc(c.Blind, func(x, y Blind) int { return x.From.Compare(y.From.Time) })
+		slices.SortFunc(c.Blind, func(x, y Blind) int {
+			return cmp.Or(x.From.Compare(y.From.Time), x.To.Compare(y.To.Time), strings.Compare(x.Reason, y.Reason), strings.Compare(x.Detail, y.Detail))
+		})
 		c.Seen = seconds(max(b.seenTo.Sub(b.from), 0))
 		spans := make([]span, 0, len(c.Blind))
 		for _, blind := range c.Blind {

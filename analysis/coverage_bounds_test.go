@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,6 +241,28 @@ func TestCoverageOfOtherSources(t *testing.T) {
 	}
 	if got := b.blindOf("steps.ndjson"); got != "100–300 query_failed forbidden: refused" {
 		t.Errorf("one that failed: %s", got)
+	}
+}
+
+// Blind spots that begin at once stand in one order, whichever was told first.
+func TestOrderOfBlindSpots(t *testing.T) {
+	b := newTable()
+	b.obs.Objects = []Object{
+		{Source: "alb", Key: "y", From: b.at(70), To: b.at(78), Partial: true}, {Source: "alb", Key: "x", From: b.at(70), To: b.at(78), Partial: true},
+		{Source: "alb", Key: "a", From: b.at(70), To: b.at(75), Partial: true}, {Source: "alb", Key: "z", From: b.at(60), To: b.at(80), Partial: true},
+	}
+	for range 2 {
+		b.coverage = map[string]*Coverage{}
+		b.cover()
+		got := ""
+		for _, blind := range b.coverage["alb"].Blind {
+			got += b.seconds(blind.From.Time) + "–" + b.seconds(blind.To.Time) + " " + blind.Reason + " " + blind.Detail + ";"
+		}
+		const want = "0–300 no_data ;60–80 partial_object z;70–75 partial_object a;70–78 partial_object x;70–78 partial_object y;"
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		slices.Reverse(b.obs.Objects)
 	}
 }
 

@@ -102,16 +102,25 @@ func (b *bench) findUnkept() {
 			kept[r.CellKey]++
 		}
 	}
+	place := map[CellKey]int{}
 	for i := range b.obs.Cells {
 		c := &b.obs.Cells[i]
 		if !c.Outcome.Failure() {
 			continue
 		}
-		single := min(kept[c.CellKey], c.Count) // two objects may have cells of one key
-		kept[c.CellKey] -= single
-		if c.Count > single {
-			b.unkept = append(b.unkept, unkept{c, c.Count - single, !c.Last.Before(b.to.Add(EdgeReach))})
+		if at, ok := place[c.CellKey]; ok { // two objects have cells of one key: of which those are that were kept, nobody knows
+			all := *b.unkept[at].Cell
+			all.Count, all.Masked, all.First, all.Last = all.Count+c.Count, all.Masked+c.Masked, earliest(all.First, c.First), latest(all.Last, c.Last)
+			b.unkept[at].Cell = &all
+			continue
 		}
+		place[c.CellKey] = len(b.unkept)
+		b.unkept = append(b.unkept, unkept{Cell: c})
+	}
+	b.unkept = slices.DeleteFunc(b.unkept, func(c unkept) bool { return c.Count <= kept[c.CellKey] })
+	for i := range b.unkept {
+		c := &b.unkept[i]
+		c.n, c.late = c.Count-kept[c.CellKey], !c.Last.Before(b.to.Add(EdgeReach))
 	}
 }
 

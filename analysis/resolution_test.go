@@ -189,7 +189,7 @@ func TestFailuresOfTheSecondOfAStart(t *testing.T) {
 		scope := Scope{ClassUser, Time{b.at(c.from)}, Time{b.to}}
 		got := "out of it"
 		switch {
-		case f.in(scope):
+		case b.in(f, scope):
 			got = "in it"
 		case b.mayBeIn(scope, true):
 			got = "open for both"
@@ -199,8 +199,41 @@ func TestFailuresOfTheSecondOfAStart(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
-		if other := (Scope{ClassProbe, scope.From, scope.To}); f.in(other) || b.mayBeIn(other, false) {
+		if other := (Scope{ClassProbe, scope.From, scope.To}); b.in(f, other) || b.mayBeIn(other, false) {
 			t.Errorf("%+v: of another class", c)
+		}
+	}
+	// At a scope's end, which is not the window's.
+	for _, c := range []struct {
+		end  float64
+		cut  time.Duration
+		to   float64
+		want string
+	}{
+		{109, time.Second, 110, "in it"},
+		{109, time.Second, 109.5, "open"},
+		{109, 0, 109.5, "in it"},
+		{110, time.Second, 110, "out of it"},
+		{299, time.Second, 299.5, "open"},
+	} {
+		for _, unkept := range []bool{false, true} {
+			b := newTable()
+			f := b.lost("api-1", c.end, c.end)
+			f.cut, f.unkept = c.cut, unkept
+			scope := Scope{ClassUser, Time{b.at(60)}, Time{b.at(c.to)}}
+			got := "out of it"
+			switch {
+			case b.in(f, scope):
+				got = "in it"
+			case b.mayBeIn(scope, false):
+				got = "open"
+			}
+			if got != c.want {
+				t.Errorf("%+v: %s", c, got)
+			}
+			if b.to = scope.To.Time; c.want == "open" && !b.in(f, scope) {
+				t.Errorf("%+v: what the window counts is not in it", c)
+			}
 		}
 	}
 }

@@ -103,3 +103,26 @@ func TestUsualPause(t *testing.T) {
 		}
 	}
 }
+
+// A target is deregistered at 150 and serves until 152; of its stop nobody tells. One is
+// registered again and serves from 180 on.
+func TestServedUntilItWasDeregistered(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		s := newShape(t, "api-1", "api-2")
+		s.serve("alb", "api", "api-1", 10, 0, 152, false)
+		s.serve("alb", "api", "api-2", 10, 0, 300, false)
+		s.step(StepTargetDeregistered, "api-1", 150)
+		var first time.Time
+		if again {
+			first = s.at(180)
+			s.serve("alb", "api", "api-1", 10, 180, 300, false)
+		}
+		x := Judge(s.obs).Targets[0]
+		if last := s.at(151.901); !x.LastServedAt.Equal(last) || !x.FirstServedAt.Equal(first) {
+			t.Errorf("again %t: last served %v, first %v", again, x.LastServedAt, x.FirstServedAt)
+		}
+		if x.Eject == nil || *x.Eject != (Bounded{1.901, Lower}) {
+			t.Errorf("again %t: eject %v", again, x.Eject)
+		}
+	}
+}

@@ -176,7 +176,7 @@ func (c cycle) began() time.Time {
 // was back. Requests in flight may end after the stop, so the dividing moment is
 // readiness; without it, the return that traffic shows.
 func (b *bench) serve(l *life, c *cycle, until time.Time) {
-	if c.stop.IsZero() && c.ready.IsZero() && c.registered.IsZero() {
+	if c.stop.IsZero() && c.ready.IsZero() && c.registered.IsZero() && c.deregistered.IsZero() {
 		return
 	}
 	divide := c.readyBy()
@@ -184,7 +184,7 @@ func (b *bench) serve(l *life, c *cycle, until time.Time) {
 		divide = told(c.begin())
 	}
 	if divide.at.IsZero() {
-		at, _ := b.returnAfter(l, c.stopBy().at, until)
+		at, _ := b.returnAfter(l, cmp.Or(c.stopBy().at, c.deregistered), until)
 		divide = told(at)
 	}
 	var maybe, again served

@@ -1,11 +1,42 @@
 package analysis
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
 	"time"
 )
+
+// Two objects have cells of one second and kind, one failure and three; which of them are
+// those that were kept is not known, whichever object comes first.
+func TestWhichFailuresAreNotKept(t *testing.T) {
+	for kept, want := range map[int]string{0: "100–101.5 4 late false;", 2: "100–101.5 2 late false;", 4: "", 5: ""} {
+		for _, reversed := range []bool{false, true} {
+			b := newTable()
+			for i, at := range [][2]float64{{100, 100.25}, {100.5, 101.5}, {105, 370}} {
+				c := b.cell("alb", "api-1", at[0], at[1], 2*i+1)
+				c.Outcome, c.Status, c.TargetStatus = OutcomeLB5xx, 502, 0
+			}
+			b.cell("alb", "api-1", 100, 101, 7) // those that went well
+			for range kept {
+				b.obs.Requests = append(b.obs.Requests, Request{CellKey: b.obs.Cells[0].CellKey})
+			}
+			if reversed {
+				slices.Reverse(b.obs.Cells)
+			}
+			b.findUnkept()
+			slices.SortFunc(b.unkept, func(x, y unkept) int { return x.First.Compare(y.First) })
+			got := ""
+			for _, c := range b.unkept {
+				got += fmt.Sprintf("%s–%s %d late %t;", b.seconds(c.First), b.seconds(c.Last), c.n, c.late)
+			}
+			if want := want + "105–370 5 late true;"; got != want {
+				t.Errorf("%d kept: got %s, want %s", kept, got, want)
+			}
+		}
+	}
+}
 
 // Of very many failures that are alike, logs keep a sample one by one. The report
 // counts, and puts down to causes, as if it had them all, and says that it has not.

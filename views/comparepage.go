@@ -52,8 +52,12 @@ func NewComparePage(a, b analysis.Report, zone *time.Location) ComparePage {
 	switch c.AlignedBy {
 	case analysis.StepDrainMarked:
 		page.Aligned = "aligned at the first drain mark of each"
+	case analysis.StepTargetDeregistered:
+		page.Aligned = "aligned at the first deregistration of each"
 	case analysis.StepRestartBegan:
 		page.Aligned = "aligned at the first stop of each: not both have a drain mark"
+	case analysis.StepProcessKilled:
+		page.Aligned = "aligned at the first kill of each: not both have a drain mark"
 	default:
 		page.Aligned = "aligned at their starts: not both have a drain mark or a stop"
 	}
