@@ -75,7 +75,7 @@ func (b *bench) sentToOthers(l *life, c cycle, from, to time.Time) (map[door]*th
 			}
 		}
 	}
-	return doors, b.share(mates, c.begin())
+	return doors, b.share(mates, c.began())
 }
 
 // share is what share of the requests to some targets the first one had before a moment,
