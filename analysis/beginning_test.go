@@ -58,6 +58,11 @@ func TestAFaultBeginsWithWhatFailedBeforeItsFirstSign(t *testing.T) {
 	if got := r.Steps[1]; got.Kind != StepDeployStarted || !got.At.Equal(s.at(100.001)) {
 		t.Errorf("step after the last request: %+v", got)
 	}
+	// A deploy that began while api-1 was away is not the one that took it away.
+	s.obs.Neighbors = []Deploy{{ID: "d2", StartedAt: s.at(150)}}
+	if causes := Judge(s.obs).Totals[ClassUser].Causes; causes[CauseDeploy] != 190 {
+		t.Errorf("causes %v, want 190 by the fault", causes)
+	}
 }
 
 // A kill that no line tells of: api-1 says at 126 that it is ready, and that is the first

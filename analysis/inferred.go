@@ -54,7 +54,7 @@ func (b *bench) inferCycles() {
 			case slices.ContainsFunc(l.cycles, func(other cycle) bool {
 				return overlap(c.lastServed, c.firstServed, other.atRiskFrom(), other.returned(b.to))
 			}): // a step tells of it
-			case told || b.begunLast(began) != b.obs.Deploy.ID || b.stoppedByNeighbor(l, c):
+			case told || began.Before(b.started) || b.begunLast(latest(c.lastServed, b.started)) != b.obs.Deploy.ID || b.stoppedByNeighbor(l, c):
 				l.absent = append(l.absent, span{c.lastServed, c.firstServed})
 			default:
 				cycles = append(cycles, c)
