@@ -119,6 +119,8 @@ func TestWhatTwoReportsAreAlignedAt(t *testing.T) {
 	ignored.Steps[0].Ignored = true
 	asked := sketch(nil, []float64{75})
 	asked.Steps[0].Kind = StepRestartBegan
+	both := sketch(nil, []float64{80, 80})
+	both.Steps[1].Kind = StepRestartBegan
 	for _, c := range []struct {
 		name         string
 		a, b         Report
@@ -128,6 +130,7 @@ func TestWhatTwoReportsAreAlignedAt(t *testing.T) {
 		{"both drained", sketch([]float64{70}, []float64{90}), sketch([]float64{75, 72}, nil), StepDrainMarked, 70, 72},
 		{"only the first drained", sketch([]float64{70}, []float64{90}), sketch(nil, []float64{80}), StepProcessKilled, 90, 80},
 		{"only the second drained", sketch(nil, []float64{80}), sketch([]float64{70}, []float64{90}), StepProcessKilled, 80, 90},
+		{"killed, and told so in the same moment", both, sketch(nil, []float64{90}), StepProcessKilled, 80, 90},
 		{"one asked to stop, and one killed", asked, sketch(nil, []float64{90, 80}), StepRestartBegan, 75, 80},
 		{"the second was not stopped", sketch(nil, []float64{80}), sketch(nil, nil), StepDeployStarted, 60, 60},
 		{"the first was not stopped", sketch(nil, nil), sketch(nil, []float64{80}), StepDeployStarted, 60, 60},

@@ -110,7 +110,7 @@ func (b *bench) findUnkept() {
 		}
 		if at, ok := place[c.CellKey]; ok { // two objects have cells of one key: of which those are that were kept, nobody knows
 			all := *b.unkept[at].Cell
-			all.Count, all.Masked, all.First, all.Last = all.Count+c.Count, all.Masked+c.Masked, earliest(all.First, c.First), latest(all.Last, c.Last)
+			all.Count, all.First, all.Last = all.Count+c.Count, earliest(all.First, c.First), latest(all.Last, c.Last)
 			b.unkept[at].Cell = &all
 			continue
 		}

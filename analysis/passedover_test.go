@@ -48,7 +48,6 @@ func TestShareOfATarget(t *testing.T) {
 		// Both serve every second, but api-2 not between 40 and 44: longer than three times
 		// as long as ever.
 		{"nor those while the other paused as it never does", func(b *table) {
-			b.life("api-1", 10, 11, 12)
 			var at []float64
 			for s := 10.; s < 150; s++ {
 				if s <= 40 || s >= 44 {
@@ -56,7 +55,7 @@ func TestShareOfATarget(t *testing.T) {
 				}
 			}
 			b.life("api-2", at...)
-			b.servedFrom, b.servedTo = b.at(10), b.at(20)
+			b.servedFrom, b.servedTo = b.at(10), b.at(150)
 			b.cell("alb", "api-1", 10, 11, 10)
 			b.cell("alb", "api-2", 10, 11, 20)
 			b.cell("alb", "api-1", 41, 42, 100)
@@ -66,8 +65,8 @@ func TestShareOfATarget(t *testing.T) {
 			b.servedFrom, b.servedTo = b.at(10), b.at(20)
 			b.cell("alb", "api-1", 10, 11, 10)
 			b.cell("alb", "api-2", 10, 11, 20)
-			b.cell("alb", "api-1", 41, 42, 10)
-		}, .5},
+			b.cell("alb", "api-1", 41, 42, 40)
+		}, 50. / 70},
 		{"nor those that no target was chosen for", func(b *table) {
 			b.cell("alb", "api-1", 10, 11, 10)
 			b.cell("alb", "api-2", 10, 11, 20)
