@@ -89,7 +89,10 @@ func (m *mark) took(part []byte, size int64) {
 		m.head = append(m.head, part[:min(len(part), more)]...)
 	}
 	m.offset += size
-	if len(m.tail) > 8*edge {
+	switch {
+	case len(part) > edge: // what stands before the part of it that is kept is not at hand
+		m.tail = m.tail[:0]
+	case len(m.tail) > 8*edge:
 		m.tail = append(m.tail[:0], m.tail[len(m.tail)-edge:]...)
 	}
 	m.tail = append(m.tail, part[max(0, len(part)-edge):]...)

@@ -110,6 +110,29 @@ func TestWrittenAnew(t *testing.T) {
 	}
 }
 
+// A line that is longer than what is kept of one does not make a file look written anew.
+func TestLongLineBehindShortOnes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.ndjson")
+	short, long := "short\n", strings.Repeat("long ", edge/4)+"\n"
+	r := Reader{Path: path}
+	text, had := "", 0
+	for i, more := range []string{short + long, "", long + short, "", short + short + long + long} {
+		text += more
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		lines := 0
+		if _, err := r.Read(false, func([]byte) (time.Time, error) { lines++; return time.Time{}, nil }); err != nil {
+			t.Fatal(err)
+		}
+		r.Keep()
+		if want := strings.Count(text, "\n") - had; lines != want {
+			t.Errorf("read %d gave %d lines, want %d", i+1, lines, want)
+		}
+		had = strings.Count(text, "\n")
+	}
+}
+
 func TestSpan(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
 	for _, test := range []struct {
