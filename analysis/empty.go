@@ -33,8 +33,8 @@ func (b *bench) findEmpty() {
 	b.empty, b.open = map[string][]span{}, map[string][]span{}
 	sent := b.sentTimes()
 	for _, group := range b.configuredGroups() {
-		if sent[b.pool(group)] == nil {
-			b.neverServed(group)
+		if pool := b.pool(group); sent[pool] == nil {
+			b.neverServed(pool)
 		}
 	}
 	for _, group := range sortedKeys(sent) {

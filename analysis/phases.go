@@ -262,13 +262,19 @@ func (p Phase) risky() bool {
 
 // riskySpans are the times, ascending, of the risky phases, each until all of its targets
 // served again: with that, what was taken down is back, and the phase goes on only until
-// the next step.
+// the next step. Phases go by the clocks that told of them: one that began, by its own
+// clock, after all served by theirs, is risky as a whole.
 func (b *bench) riskySpans() []span {
 	var spans []span
 	for _, p := range b.report.Phases {
-		if p.risky() {
-			spans = append(spans, span{p.From.Time, earliest(p.To.Time, p.serving)})
+		if !p.risky() {
+			continue
 		}
+		to := p.To.Time
+		if !p.serving.Before(p.From.Time) {
+			to = earliest(to, p.serving)
+		}
+		spans = append(spans, span{p.From.Time, to})
 	}
 	return union(spans)
 }

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -371,6 +372,24 @@ func TestDrainsThatExplainAnAnswer(t *testing.T) {
 		outcomes := Judge(b.obs).Totals[ClassHealth].Outcomes
 		if len(outcomes) != 1 || (outcomes[OutcomeDrain503] == 1) != c.want {
 			t.Errorf("%s: %v", c.name, outcomes)
+		}
+	}
+}
+
+// What was taken down matters whatever the clock says that told of it: two stops at 80 to 90
+// and 150 to 160 are risky though the applications' clock is known to be seconds off.
+func TestRiskyBySeveralClocks(t *testing.T) {
+	for _, ahead := range []float64{-15, -5, 0, 5, 15} {
+		s := newScene(t)
+		s.stop("api-1", 80, 90, false)
+		s.stop("api-2", 150, 160, false)
+		s.appsAhead(time.Duration(ahead * float64(time.Second)))
+		risky := (&bench{report: Judge(s.obs)}).riskySpans()
+		for _, stop := range []float64{80, 150} {
+			begun := s.at(stop + ahead + 1)
+			if !slices.ContainsFunc(risky, func(x span) bool { return within(begun, x.from, x.to) }) {
+				t.Errorf("%g s ahead: the stop at %g is not risky: %v", ahead, stop, risky)
+			}
 		}
 	}
 }

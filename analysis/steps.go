@@ -152,9 +152,10 @@ func (b *bench) checkStart() {
 
 // checkStops compares each stop that was told with the application's own lines about a
 // stop of that target. One that no line is near to, within what the clocks and a health
-// check explain, is marked, and opens nothing, where there is a line that no other told
-// stop is near to, and the target surely was not back between the two: then one of the
-// clocks is wrong, and no failure is the service's background.
+// check explain, contradicts a line that no other told stop is near to, unless the target
+// was back between the two: then one of the clocks is wrong, and no failure is the
+// service's background. It is marked, and opens nothing, where it came after the line, or
+// the target was sent what it answered well long after it.
 func (b *bench) checkStops() {
 	var told, lines []*step
 	for i := range b.steps {
@@ -170,15 +171,22 @@ func (b *bench) checkStops() {
 		return line.Target == s.Target && line.At.Sub(s.At).Abs() <= 2*time.Second+b.doubt+b.slack(b.byName[s.Target].group)
 	}
 	for _, s := range told {
-		contradicts := func(line *step) bool {
-			if line.Target != s.Target || slices.ContainsFunc(told, func(other *step) bool { return near(other, line) }) {
-				return false
-			}
-			_, back := b.returnAfter(b.byName[s.Target], earliest(s.At, line.At), latest(s.At, line.At))
-			return !back
+		if slices.ContainsFunc(lines, func(line *step) bool { return near(s, line) }) {
+			continue
 		}
-		if !slices.ContainsFunc(lines, func(line *step) bool { return near(s, line) }) && slices.ContainsFunc(lines, contradicts) {
-			s.ignored, b.doubtful = true, true
+		for _, line := range lines {
+			if line.Target != s.Target || slices.ContainsFunc(told, func(other *step) bool { return near(other, line) }) {
+				continue
+			}
+			l, first, second := b.byName[s.Target], earliest(s.At, line.At), latest(s.At, line.At)
+			ready := slices.ContainsFunc(b.steps, func(x step) bool {
+				return rank(x.Kind) >= 3 && x.Target == s.Target && within(x.At, first, second)
+			})
+			if _, back := b.returnAfter(l, first, second); back || ready {
+				continue
+			}
+			b.doubtful = true
+			s.ignored = s.ignored || line.At.Before(s.At) || l.surelyServedWell(s.At.Add(2*time.Second+b.doubt), line.At)
 		}
 	}
 }

@@ -72,7 +72,8 @@ func TestAStopThatTheApplicationContradicts(t *testing.T) {
 }
 
 // A told stop and a line that lie more than 2 s and a check's timeout of 2 s apart
-// contradict each other, unless each is about a stop of its own.
+// contradict each other, unless each is about a stop of its own. Which of the two is wrong
+// the traffic in between shows.
 func TestWhichStopsContradictALine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -107,7 +108,12 @@ func TestWhichStopsContradictALine(t *testing.T) {
 			s.appStep(StepRestartBegan, "a", 190)
 		}, "[150]"},
 		{"it was back in between", func(s *shape) { s.step(StepRestartBegan, "a", 190); s.appStep(StepRestartBegan, "a", 260) }, "[]"},
-		{"nobody but steps knows the target", func(s *shape) { s.step(StepRestartBegan, "c", 100); s.appStep(StepRestartBegan, "c", 110) }, "[100]"},
+		{"it was told ready in between", func(s *shape) {
+			s.step(StepRestartBegan, "a", 100)
+			s.step(StepAppReady, "a", 102)
+			s.appStep(StepRestartBegan, "a", 150)
+		}, "[]"},
+		{"nobody but steps knows the target", func(s *shape) { s.step(StepRestartBegan, "c", 100); s.appStep(StepRestartBegan, "c", 110) }, "[]"},
 		{"no target is named", func(s *shape) { s.step(StepRestartBegan, "", 100); s.appStep(StepRestartBegan, "", 110) }, "[]"},
 	} {
 		s := newShape(t, "a", "b")

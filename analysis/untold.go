@@ -69,13 +69,15 @@ func (b *bench) mayHaveRestarted(l *life, f *failure) bool {
 	}
 	from, to := b.asServed(f)
 	var before, after time.Time
-	for _, p := range l.points {
-		switch {
-		case p.failed:
-		case !p.by.After(from):
-			before = latest(before, p.at)
-		case !p.at.Before(to):
-			after = earliest(after, p.by)
+	next, _ := slices.BinarySearchFunc(l.points, from.Add(time.Nanosecond), func(p served, t time.Time) int { return p.at.Compare(t) })
+	for i := next - 1; i >= 0 && before.IsZero(); i-- {
+		if p := l.points[i]; !p.failed && !p.by.After(from) {
+			before = p.at
+		}
+	}
+	for i := next; i < len(l.points) && after.IsZero(); i++ {
+		if p := l.points[i]; !p.failed && !p.at.Before(to) {
+			after = p.by
 		}
 	}
 	return before.IsZero() || after.IsZero() || 2*after.Sub(before) >= slices.Min(restarts)

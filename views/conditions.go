@@ -38,7 +38,7 @@ func conditionSentence(code string, v values) string {
 		}
 		return "No step tells when any target was stopped, and nothing else shows it: that a failure lies outside of such a time cannot be told."
 	case "targets-untold":
-		return "No step tells what was done to " + list(v.list("targets")) + ", as steps tell of others of the group: a failure there counts as background only where it served too closely before and after to have been restarted in between."
+		return "No step tells what was done to " + list(v.list("targets")) + ", as steps tell of others of the group: a failure there counts as background only where the target answered others so soon before and after it that it cannot have been restarted in between."
 	case "single-run":
 		return "This is a single run."
 	case "one-vantage-point":

@@ -113,7 +113,7 @@ func returnedBeforeEject(target string, v values) (sentence, remedy string) {
 		unattributed, _ := v.class("unattributed", class)
 		switch {
 		case unattributed > 0 && others > 0:
-			b.WriteString(", " + Count(others) + " were served by the others and " + Count(unattributed) + " by nobody knows which target")
+			b.WriteString(", " + Count(others) + " were served by the others and " + Count(unattributed) + " were answered, nobody knows by which target")
 		case unattributed > 0:
 			b.WriteString(" and " + Count(unattributed) + " were answered, nobody knows by which target")
 		case served:

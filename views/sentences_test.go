@@ -170,7 +170,7 @@ func TestFindingSentencesNameTheirFigures(t *testing.T) {
 		{"returned-before-eject", map[string]any{"down_s": 26.4, "needed_s": 30, "interval_s": 30, "unhealthy": 2, "requests": map[string]any{"user": 130}, "failed": map[string]any{"user": 64}, "served_by_others": map[string]any{"user": 66}},
 			"api-1 died and came back after 26.4 s, before the load balancer could take it out: 30 s is the least that 2 failed checks, one every 30 s, could take. Of 130 user requests meanwhile 64 failed and 66 were served by the others."},
 		{"returned-before-eject", map[string]any{"requests": map[string]any{"probe": 16}, "failed": map[string]any{"probe": 10}, "served_by_others": map[string]any{"probe": 4}, "unattributed": map[string]any{"probe": 2}},
-			"api-1 died and came back, before the load balancer could take it out. Of 16 probe requests meanwhile 10 failed, 4 were served by the others and 2 by nobody knows which target."},
+			"api-1 died and came back, before the load balancer could take it out. Of 16 probe requests meanwhile 10 failed, 4 were served by the others and 2 were answered, nobody knows by which target."},
 		{"returned-before-eject", map[string]any{"requests": map[string]any{"probe": 16}, "failed": map[string]any{"probe": 10}, "served_by_others": map[string]any{}, "unattributed": map[string]any{"probe": 6}},
 			"api-1 died and came back, before the load balancer could take it out. Of 16 probe requests meanwhile 10 failed and 6 were answered, nobody knows by which target."},
 		{"reported-before-return", map[string]any{"late_s": 22.6}, "Success was reported 22.6 s before api-1 served its first request. A deploy started then could have left no target."},
