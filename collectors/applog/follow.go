@@ -45,6 +45,9 @@ type file struct {
 	lookedSize int64
 	waits      time.Time // what waits at its end was not there before; zero where nothing does
 
+	damagedID string // the packed file at the path that cannot be unpacked, and why
+	damage    error
+
 	again  bool     // what is read now may have been read of another file: a copy, or one that was cut back
 	handle *os.File // what the path led to at the last look; it stays readable if renamed or removed
 }
@@ -98,7 +101,7 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 	if packed, err := isPacked(opened); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	} else if packed {
-		return r.readPacked(ctx, p, path, f, opened, info)
+		return r.readPacked(ctx, p, path, f, opened, info, from)
 	}
 	now := r.cfg.Now()
 	quiet := f.quiet(info, now)
@@ -121,7 +124,7 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 		if err != nil {
 			return err
 		}
-		isLost = !found && f.known && f.position.reach() > 0 && !r.isElsewhere(path, &f.position)
+		isLost = !found && f.known && f.position.reach() > 0 && !r.isElsewhere(ctx, path, &f.position)
 	}
 	if !same || !f.known && f.handle == nil {
 		if err := p.flush(ctx, p.run.From); err != nil { // what was read of the file before may be in this one
@@ -214,7 +217,7 @@ func (r *Reader) leave(ctx context.Context, p *pass, path string, f *file) (foun
 
 // isElsewhere says whether another file of the pattern holds a text that was read at a
 // path, or nobody wrote to it any more: its name goes on from that of another one.
-func (r *Reader) isElsewhere(path string, text *position) bool {
+func (r *Reader) isElsewhere(ctx context.Context, path string, text *position) bool {
 	paths, _ := follow.Paths(r.pattern) // the next look lists them again, and tells
 	for _, name := range oldNames([]string{path}) {
 		if slices.Contains(paths, name) {
@@ -230,7 +233,7 @@ func (r *Reader) isElsewhere(path string, text *position) bool {
 		if packed, err := isPacked(other); err != nil {
 			return false
 		} else if packed {
-			if other, err = unpack(other); err != nil {
+			if other, err = unpack(ctx, other); err != nil {
 				return false
 			}
 			defer discard(other)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 
@@ -31,11 +32,19 @@ func packedID(info os.FileInfo) string {
 	return fmt.Sprintf("%d: %d bytes of %s", follow.Inode(info), info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
 }
 
-// readPacked brings what is new in a packed file.
-func (r *Reader) readPacked(ctx context.Context, p *pass, path string, f *file, packed *os.File, info os.FileInfo) error {
+// readPacked brings what is new in a packed file. One that is damaged is told while it may
+// hold something of the time after from.
+func (r *Reader) readPacked(ctx context.Context, p *pass, path string, f *file, packed *os.File, info os.FileInfo, from time.Time) error {
 	id := packedID(info)
 	if f.known && f.position.Packed == id {
 		return nil
+	}
+	old := info.ModTime().Before(from)
+	if f.handle == nil && f.damagedID == id {
+		if old {
+			return nil
+		}
+		return f.damage
 	}
 	if f.handle != nil { // the path led to a log before
 		if _, err := r.leave(ctx, p, path, f); err != nil {
@@ -58,9 +67,17 @@ func (r *Reader) readPacked(ctx context.Context, p *pass, path string, f *file, 
 		encoded := next.encode()
 		return p.add(ctx, f, analysis.AppBatch{File: path, Position: encoded}, func() { f.position, f.known, f.stored = next, true, encoded })
 	}
-	text, err := unpack(packed)
+	text, err := unpack(ctx, packed)
 	if err != nil {
-		return fmt.Errorf("unpack %s: %w", path, err)
+		isDamaged := errors.Is(err, errDamaged)
+		err = fmt.Errorf("unpack %s: %w", path, err)
+		if isDamaged {
+			f.damagedID, f.damage = id, err
+			if old {
+				return nil
+			}
+		}
+		return err
 	}
 	defer discard(text)
 	size, err := text.Stat()
@@ -79,21 +96,46 @@ func (r *Reader) readPacked(ctx context.Context, p *pass, path string, f *file, 
 	return err
 }
 
+// errDamaged is why a packed file cannot be unpacked, however often that is tried.
+var errDamaged = errors.New("damaged")
+
 // unpack answers a temporary file that holds what a packed one does.
-func unpack(packed *os.File) (text *os.File, err error) {
+func unpack(ctx context.Context, packed *os.File) (text *os.File, err error) {
 	z, err := gunzip.New(io.NewSectionReader(packed, 0, 1<<62))
 	if err != nil {
-		return nil, err
+		return nil, ofPacked(err)
 	}
 	if text, err = os.CreateTemp("", "gapless-log-*"); err != nil {
 		return nil, err
 	}
 	_ = os.Remove(text.Name()) // where it can be, nothing is left of it however the process ends
-	if _, err = io.Copy(text, z); err != nil {
+	if _, err = io.Copy(text, unpacking{ctx, z}); err != nil {
 		discard(text)
 		return nil, err
 	}
 	return text, nil
+}
+
+// unpacking reads until its context ends.
+type unpacking struct {
+	ctx context.Context //nolint:containedctx // it lives as long as one call
+	z   io.Reader
+}
+
+func (u unpacking) Read(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := u.z.Read(b)
+	return n, ofPacked(err)
+}
+
+// ofPacked tells what is wrong with a packed file from what keeps it from being read.
+func ofPacked(err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok || err == nil || err == io.EOF { //nolint:errorlint // the end is never wrapped
+		return err
+	}
+	return fmt.Errorf("%w: %w", errDamaged, err)
 }
 
 func discard(text *os.File) {

@@ -2,6 +2,7 @@ package applog
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -124,6 +125,57 @@ func TestPackedFilesThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	collect("")
+}
+
+// While a log is followed, a damaged file that was packed before is left alone, and one that
+// was packed since is told at every look, though it is unpacked once.
+func TestDamagedPackedFilesOfAFollowedLog(t *testing.T) {
+	dir := t.TempDir()
+	sink := &sink{}
+	r := open(t, Config{URL: filepath.Join(dir, "app.log*"), Lines: logrules.Config{LogMatch: answered}}, sink)
+	now := time.Now()
+	r.covered = now.Add(-time.Minute)
+	whole := packed(t, line(1)+"\n"+line(2)+"\n")
+	damaged := whole[:len(whole)-6] + "xxxxxx"
+	path := filepath.Join(dir, "app.log.1.gz")
+	write := func(content string, at time.Time) {
+		t.Helper()
+		put(t, path, content)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	look := func(what, want string, lines int) {
+		t.Helper()
+		for range 2 {
+			r.look(t.Context(), true)
+			last := sink.runs[len(sink.runs)-1]
+			if (last.Code != "") != (want != "") || !strings.Contains(last.Error, want) || len(sink.handled) != lines {
+				t.Errorf("%s: %d lines, want %d; last run %+v, want %q", what, len(sink.handled), lines, last, want)
+			}
+		}
+	}
+	put(t, filepath.Join(dir, "app.log"), line(3)+"\n")
+	write(damaged, now.Add(-time.Hour))
+	look("old", "", 1)
+	late := time.Now().Add(time.Minute)
+	write(damaged, late)
+	look("new", "unpack "+path, 1)
+	write(whole, late)
+	look("not changed, as far as its size and time tell", "unpack "+path, 1)
+	write(whole, late.Add(time.Second))
+	look("whole", "", 3)
+
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := unpack(ctx, f); !errors.Is(err, context.Canceled) || errors.Is(err, errDamaged) {
+		t.Errorf("unpacked after the end: %v", err)
+	}
 }
 
 func packed(t *testing.T, text string) string {
