@@ -209,14 +209,15 @@ func (b *bench) groupAhead(group, than string) spread {
 	return s
 }
 
-// surelyAfter reports whether a moment by a log's clock lies after a target's stop,
-// however the clocks of the two are apart; or, where the stop is not known, after it
-// served for the last time.
+// surelyAfter reports whether a moment by a log's clock lies after a target's stop, as any
+// that told of it dates it, however the clocks of the two are apart; or, where the stop is
+// not known, after it served for the last time.
 func (b *bench) surelyAfter(l *life, c cycle, source string, at time.Time) bool {
 	if c.inferred != "" {
 		return at.After(c.lastServed)
 	}
-	return at.Add(b.stopAhead(l.name, c.stop, source).least).After(c.stop)
+	return at.Add(b.stopAhead(l.name, c.stop, source).least).After(c.stop) ||
+		slices.ContainsFunc(c.stops, func(told dated) bool { return b.surelyBefore(told, dated{at, source}) })
 }
 
 // aheadOfServing is by how much the clock of a moment is ahead of the serving clock; zero,

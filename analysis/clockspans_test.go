@@ -266,6 +266,29 @@ func TestSurelyAfterAnAbsenceBegan(t *testing.T) {
 	}
 }
 
+// A stop that the workflow, whose clock nobody knows within 20 s, and the target's own line
+// tell, which is known to be a second ahead of the log: what came after either, came after it.
+func TestSurelyAfterAStopThatTwoClocksTell(t *testing.T) {
+	for _, c := range []struct {
+		stops []dated
+		want  float64 // the last tenth of a second that may have been before it
+	}{
+		{nil, 120}, {[]dated{{clock: "workflow"}}, 120}, {[]dated{{clock: "workflow"}, {clock: "api-1.log"}}, 99}, {[]dated{{clock: "api-1.log"}, {clock: "workflow"}}, 99},
+	} {
+		b := newTable()
+		b.offsets = []ClockOffset{{"prober", "alb", Interval{0, 0}}, {"prober", "api-1.log", Interval{1000, 1000}}}
+		b.doubt = 20 * time.Second
+		for i := range c.stops {
+			c.stops[i].at = b.at(100)
+		}
+		for _, at := range []float64{90, c.want, c.want + .1, 121} {
+			if got := b.surelyAfter(b.life("api-1"), cycle{stop: b.at(100), stops: c.stops}, "alb", b.at(at)); got != (at > c.want) {
+				t.Errorf("%v: %g surely after: %t", c.stops, at, got)
+			}
+		}
+	}
+}
+
 // The clock of the deploy's start is known as well as that of a stop which it told of.
 func TestClockOfTheStart(t *testing.T) {
 	for _, c := range []struct {

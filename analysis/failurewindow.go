@@ -102,7 +102,7 @@ func (l *life) belongs(c cycle, f failure) bool {
 			at = each
 		}
 	}
-	return at == c
+	return at.begin().Equal(c.begin())
 }
 
 func (b *bench) failureWindow(l *life, class Class, cluster []failure) FailureWindow {

@@ -10,9 +10,11 @@ import (
 // step is a step as the judge uses it.
 type step struct {
 	Step
-	ignored bool // contradicts the order of its target's steps
-	opens   bool // opens a phase
-	again   bool // begins another stop than the one before, of whose end no step tells
+	on      point // when it was by the serving clock, as far as its own is known; else as it stands
+	ignored bool  // contradicts the order of its target's steps
+	opens   bool  // opens a phase
+	again   bool  // begins another stop than the one before, of whose end no step tells
+	repeats bool  // tells once more what a step before it told
 }
 
 // of is the target that a step is about: none where it is about the whole deploy, whoever
@@ -54,7 +56,11 @@ func (b *bench) readSteps() {
 		if owner := b.owner(s); owner != "" && owner != b.obs.Deploy.ID || !within(s.At, earliest(b.from, b.started), b.to) {
 			continue
 		}
-		b.steps = append(b.steps, step{Step: s})
+		on := point{s.At, s.At}
+		if ahead := b.ahead(stepClock(s), b.servingClock); ahead.known {
+			on = on.than(&ahead)
+		}
+		b.steps = append(b.steps, step{Step: s, on: on})
 	}
 	b.findBeginning()
 	slices.SortStableFunc(b.steps, func(x, y step) int {
@@ -63,10 +69,8 @@ func (b *bench) readSteps() {
 	})
 	b.checkStart()
 	b.checkStops()
-	reached := map[string]int{}
 	stopped := map[string]bool{}
-	stops := map[string][]step{} // told of since the target's last round began
-	seen := map[string]map[StepKind]bool{}
+	rounds := map[string]*round{}
 	for i := range b.steps {
 		s := &b.steps[i]
 		if s.At.Before(b.started) || s.ignored {
@@ -77,48 +81,92 @@ func (b *bench) readSteps() {
 			s.opens = s.Kind == StepDeployStarted || s.Kind == StepTrafficSwitched || s.Kind == StepDeployReported
 			continue
 		}
-		before := reached[s.Target]
-		s.again = r <= 2 && b.another(*s, stops[s.Target], seen[s.Target][s.Kind])
-		if seen[s.Target] == nil || before >= 3 && r <= 2 || s.again {
+		now := rounds[s.Target]
+		s.again = now != nil && r <= 2 && b.another(s, now)
+		if now == nil || s.again || r <= 2 && b.afterReturn(s, now) {
 			// The target's first step, or it goes round again.
-			seen[s.Target], stops[s.Target] = map[StepKind]bool{}, nil
-			before = 0
+			now = &round{seen: map[StepKind]bool{}}
+			rounds[s.Target] = now
 		}
 		if r == 2 {
-			stops[s.Target] = append(stops[s.Target], *s)
+			now.stops = append(now.stops, *s)
 		}
 		switch {
-		case seen[s.Target][s.Kind]: // said twice, by two sources
+		case now.seen[s.Kind]: // said twice, by two sources
+			s.repeats = true
 			continue
-		case r < before && r == 1: // a drain mark after the stop
+		case r < now.reached && r == 1: // a drain mark after the stop
 			s.ignored = true
 			continue
 		case r == 3 && !stopped[s.Target] && b.stopsLater(i): // ready before it stopped
 			s.ignored = true
 			continue
 		}
-		seen[s.Target][s.Kind] = true
+		now.seen[s.Kind] = true
 		stopped[s.Target] = stopped[s.Target] || r == 2
-		reached[s.Target] = max(before, r)
+		if r > now.reached {
+			now.reached, now.last = r, *s
+		}
 		s.opens = r != 4
 	}
+}
+
+// round is what steps have told so far of one way of a target through a deploy.
+type round struct {
+	reached int               // rank of the furthest that it got
+	last    step              // that told so
+	stops   []step            // that were told of
+	seen    map[StepKind]bool // kinds of step that were told
+}
+
+// lasts is how long it was surely at least from one step to another, whatever is between
+// their clocks.
+func (b *bench) lasts(from, to step) time.Duration {
+	least, _ := b.apart(dated{from.At, stepClock(from.Step)}, dated{to.At, stepClock(to.Step)})
+	return least
+}
+
+// toldApart is how far from each other witnesses tell of one stop.
+func (b *bench) toldApart(target string) time.Duration {
+	slack := time.Second
+	if l := b.byName[target]; l != nil {
+		slack = b.slack(l.group)
+	}
+	return 2*time.Second + slack
+}
+
+// afterReturn reports whether a step that takes a target down came after it was ready or
+// registered again. One that by the clocks may have come before that tells once more of a
+// stop that is known already, if it may be as near to that as witnesses tell of one.
+func (b *bench) afterReturn(s *step, now *round) bool {
+	if now.reached < 3 {
+		return false
+	}
+	repeats := rank(s.Kind) == 2 && b.lasts(now.last, *s) <= 0 && slices.ContainsFunc(now.stops, func(told step) bool {
+		return b.lasts(told, *s) <= b.toldApart(s.Target)
+	})
+	return !repeats
 }
 
 // another reports whether a step that takes a target down is about another stop than those
 // told since it was last ready: it surely was back in between; or the step repeats one, a
 // witness of the same sort (reports are one, lines the other) told of a stop longer ago
-// than two of them are apart about the same, and it has served since.
-func (b *bench) another(s step, stops []step, repeats bool) bool {
+// than two of them are apart about the same, and it has served since. By the clocks it
+// cannot be the same moment.
+func (b *bench) another(s *step, now *round) bool {
 	l := b.byName[s.Target]
-	if l == nil || len(stops) == 0 {
+	if l == nil || len(now.stops) == 0 {
 		return false
 	}
-	last, apart := stops[len(stops)-1].At, 2*time.Second+b.slack(l.group)
-	if _, back := b.returnAfter(l, last, s.At); back {
+	last, apart := now.stops[len(now.stops)-1], b.toldApart(s.Target)
+	if b.lasts(last, *s) <= 0 {
+		return false
+	}
+	if _, back := b.returnAfter(l, last.on.by, s.on.at); back {
 		return true
 	}
-	return repeats && l.surelyServed(last.Add(apart), s.At) && slices.ContainsFunc(stops, func(told step) bool {
-		return told.Inferred == s.Inferred && s.At.Sub(told.At) > apart
+	return now.seen[s.Kind] && l.surelyServed(last.on.by.Add(apart), s.on.at) && slices.ContainsFunc(now.stops, func(told step) bool {
+		return told.Inferred == s.Inferred && b.lasts(told, *s) > apart
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 )
 
 // Nothing is of one target that is about the whole deploy, though a step names one:
@@ -128,6 +130,118 @@ func TestWhichStopsContradictALine(t *testing.T) {
 		}
 		if got := fmt.Sprint(ignored); got != c.ignored {
 			t.Errorf("%s: ignored %s, want %s", c.name, got, c.ignored)
+		}
+	}
+}
+
+// api-1 was stopped at 100. Its own clock is known to be off; ci has the access log's, and
+// the workflow's is not known, but within 40 s. Printed are the stop and the readiness of
+// each way round, as they were told.
+func TestRoundsByClocksThatAreApart(t *testing.T) {
+	const line, ready = "line", "ready" // by api-1's own clock
+	type word struct {
+		by string
+		at float64
+	}
+	for _, c := range []struct {
+		name string
+		off  float64
+		told []word
+		back float64 // when it served again; 0 where that is not known
+		want string
+	}{
+		{"one, by a clock that is right", 0, []word{{"ci", 100}, {line, 100.5}, {ready, 102}}, 0, "100–102"},
+		{"one, by a clock that is behind", -10, []word{{"ci", 100}, {line, 90.5}, {ready, 92}}, 0, "90.5–92"},
+		{"one, and the workflow's clock is not known", -10, []word{{"workflow", 100}, {line, 90.5}, {ready, 92}}, 0, "90.5–92"},
+		{"one, and the workflow's clock is as far ahead", 10, []word{{"workflow", 110}, {line, 110.5}, {ready, 112}}, 0, "110–112"},
+		{"two", -10, []word{{"ci", 100}, {line, 90.5}, {ready, 92}, {"ci", 105}, {line, 95.5}, {ready, 97}}, 0, "90.5–92 95.5–97"},
+		{"two, one of them told by its lines alone", -10, []word{{"workflow", 100}, {line, 90.5}, {ready, 92}, {line, 95.5}, {ready, 97}}, 0, "90.5–92 95.5–97"},
+		{"as it was ready, by what is known", -10, []word{{line, 90}, {ready, 92}, {"ci", 102.1}}, 0, "90–92"},
+		{"surely after", -10, []word{{line, 90}, {ready, 92}, {"ci", 102.2}}, 0, "90–92 102.2–-"},
+		{"as long after the first as two tell of one", -10, []word{{line, 88}, {ready, 92}, {"ci", 102.1}}, 0, "88–92"},
+		{"longer", -10, []word{{line, 87.9}, {ready, 92}, {"ci", 102.1}}, 0, "87.9–92 102.1–-"},
+		{"marked again", -10, []word{{"ci", 100}, {line, 90.5}, {ready, 92}, {"mark", 101}, {"ci", 110}}, 0, "90.5–92 110–-"},
+		{"told again after it served", 0, []word{{"ci", 100}, {line, 130}}, 115, "100–- 130–-"},
+		{"so it seems by its clock, which is ahead", 30, []word{{"ci", 100}, {line, 130}}, 115, "100–-"},
+		{"so it seems by two clocks of which nothing is known", 0, []word{{"workflow", 100}, {"other", 130}}, 115, "100–-"},
+		{"which they cannot be as far apart", 0, []word{{"workflow", 100}, {"other", 200}}, 115, "100–- 200–-"},
+	} {
+		b := newTable()
+		b.offsets = []ClockOffset{{"prober", "alb", Interval{0, 0}}, {"prober", "api-1.log", Interval{1000*c.off - 100, 1000*c.off + 100}}}
+		b.doubt, b.servingClock = 40*time.Second, "alb"
+		if c.back > 0 {
+			var own, others []float64
+			for at := 0.; at < 300; at++ {
+				others = append(others, at)
+				if at < 100 || at >= c.back {
+					own = append(own, at)
+				}
+			}
+			b.life("api-1", own...)
+			b.life("api-2", others...)
+		}
+		for _, w := range c.told {
+			s := Step{Deploy: "d1", Kind: StepRestartBegan, Target: "api-1", At: b.at(w.at), Source: w.by}
+			switch w.by {
+			case "ci":
+				s.Clock = "alb"
+			case "mark":
+				s.Clock, s.Kind = "alb", StepDrainMarked
+			case ready:
+				s.Kind = StepAppReady
+				fallthrough
+			case line:
+				s.Deploy, s.Source, s.Inferred = "", "api-1.log", true
+			}
+			b.obs.Steps = append(b.obs.Steps, s)
+		}
+		b.readSteps()
+		b.followTargets()
+		var rounds []string
+		for _, c := range b.life("api-1").cycles {
+			if !c.stop.IsZero() {
+				rounds = append(rounds, b.seconds(c.stop)+"–"+b.seconds(c.ready))
+			}
+		}
+		if got := strings.Join(rounds, " "); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// api-1 restarts in 2 s, from 100 on, and its clock is known to be 5 s off: it was away once.
+func TestAShortRestartByTwoClocks(t *testing.T) {
+	for _, off := range []time.Duration{-5 * time.Second, 0, 5 * time.Second} {
+		s := newScene(t)
+		s.stop("api-1", 100, 102, false)
+		s.prepare()
+		for i := range s.obs.Handled {
+			s.obs.Handled[i].At = s.obs.Handled[i].At.Add(off)
+		}
+		for i := range s.obs.Steps {
+			if x := &s.obs.Steps[i]; x.Inferred {
+				x.At = x.At.Add(off)
+			}
+		}
+		p := s.obs.Probes[0]
+		key := CellKey{Second: p.Sent.Unix(), Source: "alb", Class: ClassProbe, Outcome: OutcomeOK, Status: 200, TargetStatus: 200}
+		s.obs.Requests = append(s.obs.Requests, Request{CellKey: key, Start: p.Sent.Add(time.Microsecond), End: p.Done.Add(-time.Microsecond), ProbeRun: p.Run, ProbeSeq: p.Seq})
+		r := Judge(s.obs)
+		s.claim(r, ClaimEjectedBeforeStop, Disproved, ReasonStoppedInUse)
+		s.claim(r, ClaimNoUserFailureCaused, Disproved, ReasonCausedByDeploy)
+		s.phases(r, "baseline", "build", "api-1 restart", "api-1 back", "tail")
+		if users := r.Totals[ClassUser]; users.Causes[CauseDeploy] != users.Failures {
+			t.Errorf("off %v: causes %v", off, users.Causes)
+		}
+		if len(r.Targets) != 2 || r.Targets[0].RestartToFirstRequest.Value < 2 {
+			t.Errorf("off %v: %d rows, first request after at most %v", off, len(r.Targets), *r.Targets[0].RestartToFirstRequest)
+		}
+		alone := r.SingleTarget
+		if len(alone) != 1 {
+			t.Fatalf("off %v: alone %v", off, alone)
+		}
+		if from, to := alone[0].From.Sub(s.zero).Seconds(), alone[0].To.Sub(s.zero).Seconds(); from < 99.8 || from > 100 || to < 102 || to > 102.5 {
+			t.Errorf("off %v: alone from %g to %g", off, from, to)
 		}
 	}
 }

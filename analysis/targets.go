@@ -38,6 +38,7 @@ type cycle struct {
 	lastAhead, firstAhead         time.Duration // of the two, as they were recorded by another clock
 	out                           time.Time     // from when on nothing more was sent to it, until firstServed; zero where that is not known
 	onPurpose                     bool          // it was told to stop
+	stops                         []dated       // all that told of its stop
 	arrives                       bool          // it was started, not stopped: stop is zero, and restart the start
 	leaves                        bool          // nobody waits for its return
 	until                         time.Time     // the next cycle's begin, or the window's end
@@ -112,13 +113,19 @@ func (b *bench) followTargets() {
 			c, begun = cycle{}, false
 		}
 		for _, s := range b.steps {
-			if !s.opens || s.of() != l.name {
+			if s.of() != l.name || !s.opens && !s.repeats {
 				continue
 			}
-			if s.again || rank(s.Kind) <= 2 && !c.ready.IsZero() {
+			if s.again || s.opens && rank(s.Kind) <= 2 && !c.ready.IsZero() {
 				flush()
 			}
 			begun = true
+			if rank(s.Kind) == 2 {
+				c.stops = append(c.stops, dated{s.At, stepClock(s.Step)})
+			}
+			if s.repeats {
+				continue
+			}
 			switch s.Kind {
 			case StepDrainMarked:
 				c.marked = s.At
