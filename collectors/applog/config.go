@@ -63,12 +63,13 @@ type Reader struct {
 
 	mu      sync.Mutex // one pass at a time
 	files   map[string]*file
-	retired map[uint64]position // files that were read to their end before they were renamed
-	texts   map[textID]position // that were read
-	covered time.Time           // until when good runs are stored
-	reached time.Time           // up to where the last pass vouches
-	stored  time.Time           // when the last run was stored
-	failing string              // code of the last failure, empty after a success
+	retired map[uint64]position  // files that were read to their end before they were renamed
+	texts   map[textID]knownText // that were read
+	order   int                  // of the last of them
+	covered time.Time            // until when good runs are stored
+	reached time.Time            // up to where the last pass vouches
+	stored  time.Time            // when the last run was stored
+	failing string               // code of the last failure, empty after a success
 }
 
 // New compiles the patterns of a log. It does not touch the files. Errors are the
@@ -91,7 +92,7 @@ func New(cfg Config, sink Sink) (*Reader, error) {
 	}
 	r := &Reader{
 		cfg: cfg, sink: sink, pattern: strings.TrimPrefix(cfg.URL, "file://"),
-		files: map[string]*file{}, retired: map[uint64]position{}, texts: map[textID]position{},
+		files: map[string]*file{}, retired: map[uint64]position{}, texts: map[textID]knownText{},
 	}
 	if r.pattern == "" || strings.Contains(r.pattern, "://") {
 		return nil, fmt.Errorf("application log %s: url %q is not a file:///path", cfg.Source, cfg.URL)

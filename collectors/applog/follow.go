@@ -37,6 +37,7 @@ type file struct {
 	position position
 	known    bool   // a position was stored for the path
 	stored   []byte // that position
+	text     textID // by what its text is remembered; none: it is not yet
 	end      int64  // up to where the last look read it
 
 	size       int64 // since sizeAt
@@ -68,7 +69,7 @@ func (r *Reader) load(ctx context.Context, paths []string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		r.files[path] = &file{position: p, known: len(stored) > 0, stored: stored}
-		r.remember(p)
+		r.remember(r.files[path])
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func (r *Reader) read(ctx context.Context, p *pass, path string, from time.Time,
 		if err := p.flush(ctx, p.run.From); err != nil { // what was read of the file before may be in this one
 			return err
 		}
-		r.remember(f.position)
+		r.replaced(f)
 		holes, last := f.position.Holes, f.position.latest()
 		b, err := r.begin(path, opened, info, quiet)
 		if err != nil {
@@ -276,7 +277,7 @@ func (r *Reader) missing(ctx context.Context, p *pass, paths []string) error {
 		if f.handle != nil {
 			_ = f.handle.Close()
 		}
-		r.remember(f.position)
+		r.replaced(f)
 		delete(r.files, path)
 	}
 	return nil

@@ -56,7 +56,7 @@ func (r *Reader) readPacked(ctx context.Context, p *pass, path string, f *file, 
 	if err := p.flush(ctx, p.run.From); err != nil { // what was read of the file before may be in this one
 		return err
 	}
-	r.remember(f.position)
+	r.replaced(f)
 	holes := f.position.Holes
 	for _, known := range r.texts {
 		if known.Packed != id {

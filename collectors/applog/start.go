@@ -3,7 +3,9 @@ package applog
 import (
 	"bytes"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"gapless/collectors/follow"
@@ -14,7 +16,8 @@ import (
 // renamed, or a copy. Files that begin alike, are there at the same time and differ
 // somewhere are logs of their own, and lines of theirs that are equal are different ones.
 
-// mostTexts bounds how many texts are known that were read.
+// mostTexts bounds how many texts are known that were read; beyond, those are forgotten
+// that have been in no file for longest.
 const mostTexts = 10_000
 
 // textID is by what a text is known, up to where it was read.
@@ -25,11 +28,38 @@ type textID struct {
 
 func (p *position) text() textID { return textID{p.Head, p.Tail, p.reach()} }
 
-// remember keeps by what a text is known that was read.
-func (r *Reader) remember(p position) {
-	if p.HeadLen > 0 && len(r.texts) < mostTexts {
-		r.texts[p.text()] = p
+// knownText is a text that was read.
+type knownText struct {
+	position
+	order int // in which it was there last
+}
+
+// remember keeps by what the text is known that was read of a file, instead of what was
+// kept when less of it was read.
+func (r *Reader) remember(f *file) {
+	if f.position.HeadLen == 0 {
+		return
 	}
+	delete(r.texts, f.text)
+	f.text = f.position.text()
+	r.order++
+	r.texts[f.text] = knownText{f.position.clone(), r.order}
+	if len(r.texts) <= mostTexts {
+		return
+	}
+	orders := make([]int, 0, len(r.texts))
+	for _, known := range r.texts {
+		orders = append(orders, known.order)
+	}
+	slices.Sort(orders)
+	oldest := orders[len(orders)-mostTexts*9/10] // seldom, and many at once
+	maps.DeleteFunc(r.texts, func(_ textID, known knownText) bool { return known.order < oldest })
+}
+
+// replaced remembers the text of a file that is to hold another one.
+func (r *Reader) replaced(f *file) {
+	r.remember(f)
+	f.text = textID{}
 }
 
 // beginning is where to begin with a file.
@@ -63,7 +93,7 @@ func (r *Reader) begin(path string, f *os.File, info os.FileInfo, quiet time.Dur
 		if name == path || !g.known || g.position.HeadLen == 0 {
 			continue
 		}
-		r.remember(g.position)
+		r.remember(g)
 		if size >= int64(g.position.HeadLen) {
 			if alike, err := isAlike(&g.position); err != nil {
 				return beginning{}, err
@@ -86,7 +116,7 @@ func (r *Reader) begin(path string, f *os.File, info os.FileInfo, quiet time.Dur
 		if others[text] {
 			continue
 		}
-		alike, err := isAlike(&known)
+		alike, err := isAlike(&known.position)
 		if err != nil {
 			return beginning{}, err
 		}
@@ -97,7 +127,7 @@ func (r *Reader) begin(path string, f *os.File, info os.FileInfo, quiet time.Dur
 		if same, err := known.fits(f, size); err != nil {
 			return beginning{}, err
 		} else if same {
-			b.at = known
+			b.at = known.position
 		}
 	}
 	b.at, b.again = b.at.clone(), b.again && b.at.reach() == 0
