@@ -151,6 +151,7 @@ type appLogFile struct {
 	Zone         string `yaml:"zone,omitempty"`
 	TimeFormat   string `yaml:"time_format,omitempty"`
 	TimeMatch    string `yaml:"time_match,omitempty"`
+	Objects      bool   `yaml:"objects,omitempty"`
 	Every        string `yaml:"every,omitempty"`
 }
 

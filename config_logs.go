@@ -122,6 +122,9 @@ func (c *checker) appLogs(path string, file *serviceFile, s *serviceConfig, sour
 		lines := lines
 		lines.Zone = c.zone(at+".zone", log.Zone)
 		lines.TimeFormat = c.timeFormat(at, log)
+		if lines.Objects = log.Objects; log.Objects && !slices.Contains(lines.Sets, logrules.SetJSON) {
+			c.wrong(at+".objects", "stands without the set %s, which reads JSON objects; allowed: true with %s among log_rules, or nothing", logrules.SetJSON, logrules.SetJSON)
+		}
 		kind := c.oneOf(at+".kind", log.Kind, "", appLogKinds, nil)
 		switch kind {
 		case applog.KindFile, applog.KindJournal, applog.KindContainer:

@@ -241,6 +241,7 @@ func TestConfigurationMistakes(t *testing.T) {
 		{"own rule's target", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, step: app.ready, target: api-9}]", []string{"log_rules[0].target", `"api-9"`, "api-1"}},
 		{"own rule's unknown key", 0, "log_rules: [spring-boot, systemd]", "log_rules: [{name: a, match: b, stage: app.ready}]", []string{"log_rules[0]", `"stage"`, "allowed: name, match, event, step"}},
 		{"time format", 0, "target: api-1, zone", "target: api-1, time_format: '%Y-%q', zone", []string{"app_logs[0].time_format", `"%q"`, "%Y %m"}},
+		{"objects without the set", 0, "target: api-1, zone", "target: api-1, objects: true, zone", []string{"app_logs[0].objects", "json"}},
 		{"time match alone", 0, "target: api-1, zone", "target: api-1, time_match: 'x', zone", []string{"app_logs[0].time_match", "time_format"}},
 		{"target and pattern", 0, "target: api-1, zone", "target: api-1, target_match: '(?P<target>x)', zone", []string{"app_logs[0]", "target_match", "one of them"}},
 		{"journal without a unit", 0, "kind: file, url: \"file:///logs/api-1.log\"", "kind: journal, url: \"-\"", []string{"app_logs[0].unit", "missing", "orders.service"}},

@@ -104,7 +104,7 @@ func (r *Reader) settle(b *logrules.Batch, d decoder, at *position, place func()
 	}
 	text := d.malformed()
 	if b.Doubtful > doubtful {
-		text = joined(text, logrules.InDoubt)
+		text = joined(text, r.lines.InDoubt())
 	}
 	if text != "" {
 		at.damage(place()+text, r.moment(b, d, at), r.cfg.Now().UTC())

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"gapless/analysis"
-	"gapless/collectors/applog/logrules"
 )
 
 // idle is how often a run is stored when no line comes.
@@ -167,7 +166,7 @@ func (p *pass) read(ctx context.Context) (stored bool, err error) {
 	if p.done {
 		err := p.tell(ctx, r.position.Cut, codeTruncated, "more lines share the time %s than this Loki gives at once")
 		if err == nil {
-			err = p.tell(ctx, r.position.Doubt, analysis.CodeBadReply, "%s: "+logrules.InDoubt)
+			err = p.tell(ctx, r.position.Doubt, analysis.CodeBadReply, "%s: "+r.lines.InDoubt())
 		}
 		if err != nil {
 			return true, errors.Join(failed, err)

@@ -41,8 +41,16 @@ type second struct {
 	probes  int   // lines with an id, which RuleProbe was tried on
 }
 
-// InDoubt says of a doubtful line what is the matter with it.
-const InDoubt = "a line would tell something, but cannot be read in one sure way: it may be text that a client sent"
+// InDoubt says of a doubtful line what is the matter with it, and which setting decides
+// it where one does. No rule can: a body of several objects that a dated line quotes
+// looks like the objects of a log that an agent began with a dated line.
+func (in *Interpreter) InDoubt() string {
+	const text = "a line would tell something, but cannot be read in one sure way: it may be text that a client sent"
+	if !in.json || in.cfg.Objects {
+		return text
+	}
+	return text + "; if it is a JSON object and each one in this log is a message of its own, as where only agents or the runtime write other lines, set objects: true"
+}
 
 // NewBatch is an empty batch.
 func NewBatch() *Batch { return &Batch{seconds: map[int64]*second{}} }

@@ -1,6 +1,7 @@
 package logrules
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -140,6 +141,35 @@ func TestObjectsAmongLines(t *testing.T) {
 		}
 		if [2]int{len(b.Steps), b.Doubtful} != test.dated {
 			t.Errorf("%s, with times of the source: %d steps, %d in doubt", name, len(b.Steps), b.Doubtful)
+		}
+	}
+}
+
+// A body of several objects behind one dated line looks as the objects of a log that an
+// agent began with a dated line: what is in doubt names the setting that decides.
+func TestObjectsBehindAnAgentsLine(t *testing.T) {
+	lines := []string{"2026-10-14 06:25:00.000 WARN agent attached"}
+	for second := range 5 {
+		lines = append(lines, fmt.Sprintf(`{"time":"2026-10-14T06:25:%02dZ","message":"Started App in 2.3 seconds (process running for 2.9)"}`, second))
+	}
+	quoted := `{"message":"Graceful shutdown complete"}`
+	for _, at := range []time.Time{{}, time.Date(2026, 10, 14, 6, 25, 1, 0, time.UTC)} {
+		for objects, want := range map[bool][3]int{false: {0, 0, 5}, true: {5, 1, 0}} {
+			in := interpreter(t, Config{Sets: []string{SetSpringBoot, SetJSON}, Objects: objects})
+			b, s := NewBatch(), State{Timed: true} // as an earlier version may have stored it
+			for _, text := range append(lines, quoted) {
+				in.Line(b, &s, Line{Text: []byte(text), At: at})
+			}
+			in.Line(b, &s, Line{Text: []byte(quoted), At: at, Continues: true}) // as the source says: one entry of several lines
+			if !at.IsZero() && !objects {
+				want[2]++ // the source dates the one that does not say when it was
+			}
+			if got := [3]int{len(b.Steps), len(b.Signals), b.Doubtful}; got != want {
+				t.Errorf("objects %v, at %v: %v steps, signals and doubts, want %v", objects, at, got, want)
+			}
+			if strings.Contains(in.InDoubt(), "objects: true") == objects {
+				t.Errorf("objects %v: %s", objects, in.InDoubt())
+			}
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (c *current) object() {
 		return
 	}
 	dated := (len(o.time) > 0 || !c.line.At.IsZero()) && !c.line.Continues
-	if c.s.Timed && (!c.s.Objects || !dated) {
+	if c.s.Timed && !c.in.cfg.Objects && (!c.s.Objects || !dated) {
 		if dated {
 			c.doubtful = o.message
 		}

@@ -32,6 +32,10 @@ type Config struct {
 	Zone       *time.Location // of line times that name none; nil is UTC
 	TimeFormat *TimeFormat    // of line times; nil: the forms that [lineTime] knows
 
+	// Objects says that every line that is a JSON object is a message of its own, whatever
+	// lines stand before it: the application logs nothing of several lines.
+	Objects bool
+
 	// LogMatch finds a request that was answered: group id, and where there are
 	// any, groups status and target. ReceivedMatch finds one that was begun.
 	LogMatch, ReceivedMatch string
