@@ -61,7 +61,7 @@ func (b *bench) sentToOthers(l *life, c cycle, from, to time.Time) (map[door]*th
 		if other != l && !b.mates(l, other) {
 			continue
 		}
-		if d := (door{cell.Source, cell.Node}); through == nil || d != last {
+		if d := (door{cell.Source, cell.Node}); d != last {
 			if last, through = d, doors[d]; through == nil {
 				through = &throughDoor{}
 				doors[d] = through

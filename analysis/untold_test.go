@@ -125,6 +125,8 @@ func TestWhetherAnUntoldTargetMayHaveRestarted(t *testing.T) {
 		{"never before", around(202), true},
 		{"never after", around(199), true},
 		{"as the request began and ended", around(200, 201), false},
+		{"in between, and long after", around(198, 200.5, 203), true},
+		{"badly soon after", func(b *table) { b.life("api-2", 198, 202, 203.5).points[1].failed = true }, true},
 		{"only in between", around(200.1, 200.9), true},
 		{"badly before", func(b *table) { b.life("api-2", 198, 199.9, 202.9).points[1].failed = true }, false},
 		{"well so long before only", func(b *table) { b.life("api-2", 190, 199.9, 202.9).points[1].failed = true }, true},
