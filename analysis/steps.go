@@ -63,10 +63,9 @@ func (b *bench) readSteps() {
 		b.steps = append(b.steps, step{Step: s, on: on})
 	}
 	b.findBeginning()
-	slices.SortStableFunc(b.steps, func(x, y step) int {
-		return cmp.Or(x.At.Compare(y.At), cmp.Compare(rank(x.Kind), rank(y.Kind)), cmp.Compare(x.Kind, y.Kind),
-			strings.Compare(x.Target, y.Target), strings.Compare(x.Source, y.Source))
-	})
+	b.sortSteps()
+	b.orderWithinSeconds()
+	b.sortSteps()
 	b.checkStart()
 	b.checkStops()
 	stopped := map[string]bool{}
@@ -108,6 +107,36 @@ func (b *bench) readSteps() {
 			now.reached, now.last = r, *s
 		}
 		s.opens = r != 4
+	}
+}
+
+func (b *bench) sortSteps() {
+	slices.SortStableFunc(b.steps, func(x, y step) int {
+		return cmp.Or(x.At.Compare(y.At), cmp.Compare(rank(x.Kind), rank(y.Kind)), cmp.Compare(x.Kind, y.Kind),
+			strings.Compare(x.Target, y.Target), strings.Compare(x.Source, y.Source))
+	})
+}
+
+// orderWithinSeconds puts each step that was told in whole seconds, as a shell's date has
+// them, after the start and the steps before it that were told of the same second to the
+// fraction: it was at any moment of its second, and contradicts none of them.
+func (b *bench) orderWithinSeconds() {
+	for i := range b.steps {
+		s := &b.steps[i]
+		if s.Inferred || s.Kind == StepDeployStarted || !s.At.Equal(s.At.Truncate(time.Second)) {
+			continue
+		}
+		at := s.At
+		for _, x := range b.steps[i+1:] {
+			if x.At.Sub(s.At) >= time.Second {
+				break
+			}
+			if x.Kind == StepDeployStarted || !x.Inferred && x.of() == s.of() && rank(x.Kind) > 0 && rank(x.Kind) < rank(s.Kind) {
+				at = x.At
+			}
+		}
+		s.on = point{s.on.at.Add(at.Sub(s.At)), s.on.by.Add(at.Sub(s.At))}
+		s.At = at
 	}
 }
 

@@ -245,3 +245,41 @@ func TestAShortRestartByTwoClocks(t *testing.T) {
 		}
 	}
 }
+
+// The start and a mark are told to the fraction of a second; a stop in the same second, and
+// a readiness in its own, without. None contradicts another.
+func TestStepsInWholeSeconds(t *testing.T) {
+	for _, c := range []struct {
+		stop    float64
+		ignored string
+		at      float64 // of the stop as it is taken
+	}{
+		{60, "", 60.8}, {61, "", 61}, {60.1, "deploy.started drain.marked", 60.1}, {59, "deploy.started drain.marked", 59},
+	} {
+		s := newShape(t, "a", "b")
+		s.up("a", 0, 62, 80, 300)
+		s.up("b", 0, 300)
+		s.obs.Deploy.StartedAt = s.at(60.4)
+		for i := range s.obs.Steps {
+			if x := &s.obs.Steps[i]; x.Kind == StepDeployStarted {
+				x.At = s.at(60.4)
+			}
+		}
+		s.step(StepDrainMarked, "a", 60.8)
+		s.step(StepRestartBegan, "a", c.stop)
+		s.step(StepAppReady, "a", 70)
+		r := Judge(s.obs)
+		var ignored []string
+		for _, x := range r.Steps {
+			if x.Ignored {
+				ignored = append(ignored, string(x.Kind))
+			}
+		}
+		if got := strings.Join(ignored, " "); got != c.ignored {
+			t.Errorf("stopped at %g: ignored %q, want %q", c.stop, got, c.ignored)
+		}
+		if at := r.Targets[0].RestartAt; !at.Equal(s.at(c.at)) {
+			t.Errorf("stopped at %g: taken for %s", c.stop, at.Sub(s.zero))
+		}
+	}
+}
