@@ -120,8 +120,8 @@ func (b *bench) meetsNeighbor(f *failure) bool {
 	})
 }
 
-// stoppedByNeighbor reports whether another deploy stopped a target in a time in which it
-// served nothing, or had by then.
+// stoppedByNeighbor reports whether a time in which a target served nothing meets one in
+// which another deploy had it stopped.
 func (b *bench) stoppedByNeighbor(l *life, c cycle) bool {
 	return slices.ContainsFunc(b.foreign, func(d drain) bool {
 		ahead := b.ahead(d.clock, b.servingClock)

@@ -245,7 +245,7 @@ func (b *bench) checkStops() {
 		}
 	}
 	near := func(s, line *step) bool {
-		return line.Target == s.Target && line.At.Sub(s.At).Abs() <= 2*time.Second+b.doubt+b.slack(b.byName[s.Target].group)
+		return line.Target == s.Target && line.At.Sub(s.At).Abs() <= b.toldApart(s.Target)+b.doubt
 	}
 	for _, s := range told {
 		if slices.ContainsFunc(lines, func(line *step) bool { return near(s, line) }) {
